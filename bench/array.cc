@@ -33,8 +33,8 @@
 #include "base/memory_region.h"
 #include "base/random.h"
 #include "base/units.h"
-#include "engine/record_sort/external_sort.h"
-#include "engine/text_sort/text_sort.h"
+#include "job/fixed_sort/fixed_sort.h"
+#include "job/general_sort/general_sort.h"
 #include "memory_array.h"
 #include "record/line_keys.h"
 #include "record/line_order.h"
@@ -152,13 +152,13 @@ SortReport Bench::sort(MemoryArray& array, std::uint64_t threads) const {
     return options;
   };
   if (data_.is_text()) {
-    auto options = set_up(TextSortOptions{});
+    auto options = set_up(GeneralSortOptions{});
     options.keys = make_line_keys({});
-    return text_sort(options);
+    return general_sort(options);
   }
-  auto options = set_up(SortOptions{});
+  auto options = set_up(FixedSortOptions{});
   options.format = data_.format;
-  return external_sort(options);
+  return fixed_sort(options);
 }
 
 bool Bench::check_output() {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/thread.h"
-#include "engine/record_chunks.h"
+#include "job/record_chunks.h"
 #include "record/key_layout.h"
 #include "testdata/distributions.h"
 #include "testdata/gensort.h"

@@ -23,7 +23,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "bench/join_rows.h"
-#include "engine/record_sort/external_sort.h"
+#include "job/fixed_sort/fixed_sort.h"
 #include "testdata/distributions.h"
 
 namespace {
@@ -167,14 +167,14 @@ Options parse(const std::vector<std::string>& words) {
 }
 
 void sort_file(const std::string& path, const std::string& record) {
-  xxl::SortOptions options;
+  xxl::FixedSortOptions options;
   options.format = xxl::parse_record_format(record);
   options.inputs = {path};
   options.output = path;
   options.memory_bytes = xxl::kGiB;
   const std::string directory = std::filesystem::path(path).parent_path().string();
   options.scratch_dirs = {directory.empty() ? "." : directory};
-  xxl::external_sort(options);
+  xxl::fixed_sort(options);
 }
 
 int run(const std::vector<std::string>& words) {

@@ -31,7 +31,7 @@ import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-MEMORY_CONSTANT = 48 * MIB  # beyond -S, as in src/engine/record_sort/external_sort.h
+MEMORY_CONSTANT = 48 * MIB  # beyond -S, as in src/job/fixed_sort/fixed_sort.h
 RECORD_BYTES = {"u64": 8, "f64": 8, "kv64": 16, "gensort": 100, "lines": 100}
 SHUFFLES = ("shuf", "sort -R")
 

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/thread.h"
-#include "engine/cluster/peers.h"
+#include "cluster/peers.h"
 
 namespace xxl {
 

@@ -135,33 +135,33 @@ class CudaStream final : public Stream {
     store_records(shape, items, records, stream_);
   }
 
-  std::vector<TextSlice> slice_text(const Items& items, std::uint64_t most_bytes,
+  std::vector<GeneralSlice> slice_text(const Items& items, std::uint64_t most_bytes,
                                     std::uint64_t* offsets, std::span<std::byte> scratch) override {
     use();
     measure_text(items, offsets, scratch, stream_);
     // Slices begin where the last one is full.
-    const std::size_t most_slices = scratch.size() / sizeof(TextSlice) - 1;
-    auto* const slices = reinterpret_cast<TextSlice*>(scratch.data());
+    const std::size_t most_slices = scratch.size() / sizeof(GeneralSlice) - 1;
+    auto* const slices = reinterpret_cast<GeneralSlice*>(scratch.data());
     cut_text(items, most_bytes, offsets, slices, most_slices, stream_);
-    TextSlice sum;
+    GeneralSlice sum;
     check_cuda(cudaMemcpyAsync(&sum, slices, sizeof sum, cudaMemcpyDeviceToHost, stream_),
                "slice text");
     wait("slice text");
     if (sum.bytes > most_bytes) {
       throw Error(ErrorCode::no_space, "a record is too long for a GPU");
     }
-    std::vector<TextSlice> result(sum.count);
+    std::vector<GeneralSlice> result(sum.count);
     check_cuda(cudaMemcpyAsync(result.data(), slices + 1, result.size() * sizeof sum,
                                cudaMemcpyDeviceToHost, stream_),
                "slice text");
     wait("slice text");
     std::size_t sliced = 0;
-    for (const TextSlice& slice : result) sliced += slice.count;
+    for (const GeneralSlice& slice : result) sliced += slice.count;
     XXL_CHECK(sliced == items.count);
     return result;
   }
 
-  void gather_text(const Items& items, const TextSlice& slice, const std::uint64_t* offsets,
+  void gather_text(const Items& items, const GeneralSlice& slice, const std::uint64_t* offsets,
                    char terminator, std::byte* records) override {
     use();
     gather_entries(items, slice, offsets, terminator, records, stream_);

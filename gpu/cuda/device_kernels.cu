@@ -289,7 +289,7 @@ __global__ void find_longest(const std::uint64_t* offsets, std::size_t n,
 }
 
 __global__ void find_slices(const std::uint64_t* offsets, std::size_t n, std::uint64_t most_bytes,
-                            TextSlice* slices, std::size_t most_slices) {
+                            GeneralSlice* slices, std::size_t most_slices) {
   if (slices[0].bytes > most_bytes) return;
   std::size_t count = 0;
   for (std::size_t first = 0; first < n && count < most_slices; ++count) {
@@ -428,7 +428,7 @@ void cut_sequences(const ItemShape& shape, const KeyView& view, bool by_address,
 }
 
 void cut_text(const Items& items, std::uint64_t most_bytes, const std::uint64_t* offsets,
-              TextSlice* slices, std::size_t most_slices, cudaStream_t stream) {
+              GeneralSlice* slices, std::size_t most_slices, cudaStream_t stream) {
   check_cuda(cudaMemsetAsync(slices, 0, sizeof slices[0], stream), "slice text");
   static_assert(sizeof(unsigned long long) == sizeof slices->bytes);
   find_longest<<<blocks_for(items.count), kThreads, 0, stream>>>(
@@ -437,7 +437,7 @@ void cut_text(const Items& items, std::uint64_t most_bytes, const std::uint64_t*
   check_launch("slice text");
 }
 
-void gather_entries(const Items& items, const TextSlice& slice, const std::uint64_t* offsets,
+void gather_entries(const Items& items, const GeneralSlice& slice, const std::uint64_t* offsets,
                     char terminator, std::byte* records, cudaStream_t stream) {
   if (slice.count == 0) return;
   const unsigned group = slice.bytes / slice.count >= kLongRecord ? kThreads : 32;

@@ -28,9 +28,9 @@ void cut_sequences(const ItemShape& shape, const KeyView& view, bool by_address,
 
 // slices[0].count becomes the number of slices, which follow; slices[0].bytes the longest record.
 void cut_text(const Items& items, std::uint64_t most_bytes, const std::uint64_t* offsets,
-              TextSlice* slices, std::size_t most_slices, cudaStream_t stream);
+              GeneralSlice* slices, std::size_t most_slices, cudaStream_t stream);
 
-void gather_entries(const Items& items, const TextSlice& slice, const std::uint64_t* offsets,
+void gather_entries(const Items& items, const GeneralSlice& slice, const std::uint64_t* offsets,
                     char terminator, std::byte* records, cudaStream_t stream);
 
 }  // namespace xxl::gpu

@@ -188,11 +188,11 @@ class SimulatedStream final : public Stream {
     }
   }
 
-  std::vector<TextSlice> slice_text(const Items& items, std::uint64_t most_bytes,
+  std::vector<GeneralSlice> slice_text(const Items& items, std::uint64_t most_bytes,
                                     std::uint64_t* offsets, std::span<std::byte>) override {
     begin("slice text");
     offsets[0] = 0;
-    std::vector<TextSlice> slices;
+    std::vector<GeneralSlice> slices;
     for (std::size_t i = 0; i < items.count; ++i) {
       const std::uint64_t bytes = header_at(items, i).record_bytes + std::uint64_t{1};
       if (bytes > most_bytes) throw Error(ErrorCode::no_space, "a record is longer than a slice");
@@ -204,7 +204,7 @@ class SimulatedStream final : public Stream {
     return slices;
   }
 
-  void gather_text(const Items& items, const TextSlice& slice, const std::uint64_t* offsets,
+  void gather_text(const Items& items, const GeneralSlice& slice, const std::uint64_t* offsets,
                    char terminator, std::byte* records) override {
     begin("gather text");
     for (std::size_t i = slice.first; i < slice.first + slice.count; ++i) {

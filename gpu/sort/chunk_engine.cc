@@ -376,7 +376,7 @@ void ChunkEngine::gather(EngineLane& lane, const Leaving& leaving, Batch& batch)
   lane.leaving->run(
       "gather",
       [this, &lane, &batch, slice, slot](Stream& stream) {
-        const TextSlice& part = batch.slices[slice];
+        const GeneralSlice& part = batch.slices[slice];
         if (format_.text) {
           stream.gather_text(batch.sorted, part, lane.offsets, format_.terminator, slot);
         } else {
@@ -412,7 +412,7 @@ bool ChunkEngine::can_give(const Batch& batch) {
 ChunkEngine::DeviceSlice ChunkEngine::give(Leaving& leaving, Batch& batch) {
   const std::size_t index = batch.given++;
   if (batch.given == batch.slices.size()) ++leaving.given;
-  const TextSlice& part = batch.slices[index];
+  const GeneralSlice& part = batch.slices[index];
   return {leaving.number, batch.first + part.first,
           part.count,     static_cast<std::size_t>(part.bytes),
           batch.device,   batch.slots[index]};

@@ -124,7 +124,7 @@ class ChunkEngine {
     std::vector<Items> parts;
     Items sorted;
     bool sliced = false;
-    std::vector<TextSlice> slices;
+    std::vector<GeneralSlice> slices;
     std::vector<std::byte*> slots;  // of slices that are ready
     bool begun = false;
     std::size_t gathering = 0;  // slices that are being gathered, or were

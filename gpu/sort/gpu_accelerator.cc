@@ -10,7 +10,7 @@
 #include "gpu/device/topology.h"
 #include "gpu/sort/gpu_chunk_sorter.h"
 #include "gpu/sort/gpu_piece_sorter.h"
-#include "gpu/sort/gpu_text_sorter.h"
+#include "gpu/sort/gpu_general_sorter.h"
 
 namespace xxl::gpu {
 namespace {
@@ -206,7 +206,7 @@ std::unique_ptr<ChunkSorter> GpuAccelerator::make_sorter(const KeyLayout& layout
 // --- text ---
 
 // The chunk's bytes are those of the input.
-GpuAccelerator::Division GpuAccelerator::divide_text(const TextSorterSpec& spec,
+GpuAccelerator::Division GpuAccelerator::divide_text(const GeneralSorterSpec& spec,
                                                      std::uint64_t memory_bytes,
                                                      std::size_t slice_bytes) const {
   const double entry = text_entry_bytes(spec.record_bytes, spec.key_bytes);
@@ -220,7 +220,7 @@ GpuAccelerator::Division GpuAccelerator::divide_text(const TextSorterSpec& spec,
   return division;
 }
 
-std::optional<AcceleratorPlan> GpuAccelerator::plan_text(const TextSorterSpec& spec,
+std::optional<AcceleratorPlan> GpuAccelerator::plan_general(const GeneralSorterSpec& spec,
                                                          std::size_t staging_bytes,
                                                          std::uint64_t most_host_bytes,
                                                          std::string& reason) {
@@ -232,7 +232,7 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan_text(const TextSorterSpec& s
     return std::nullopt;
   }
   try {
-    const TextStaging staging = TextStaging::plan(staging_bytes, spec.threads);
+    const GeneralStaging staging = GeneralStaging::plan(staging_bytes, spec.threads);
     const Division division = divide_text(spec, usable_bytes(), staging.slice_bytes);
     AcceleratorPlan plan;
     plan.chunk_bytes = division.chunk_bytes;
@@ -248,13 +248,13 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan_text(const TextSorterSpec& s
   }
 }
 
-std::unique_ptr<TextSorter> GpuAccelerator::make_text_sorter(const TextSorterSpec& spec,
+std::unique_ptr<GeneralSorter> GpuAccelerator::make_text_sorter(const GeneralSorterSpec& spec,
                                                              std::span<std::byte> staging,
                                                              Mailbox& mailbox) {
-  const TextStaging parts = TextStaging::plan(staging.size(), spec.threads);
+  const GeneralStaging parts = GeneralStaging::plan(staging.size(), spec.threads);
   auto sorter = with_memory([&](std::uint64_t memory) {
     const Division division = divide_text(spec, memory, parts.slice_bytes);
-    return std::make_unique<GpuTextSorter>(spec, all_, division.geometry, strategy_, parts, staging,
+    return std::make_unique<GpuGeneralSorter>(spec, all_, division.geometry, strategy_, parts, staging,
                                            mailbox, options_.time_line);
   });
   engine_ = &sorter->engine();

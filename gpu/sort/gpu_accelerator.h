@@ -43,10 +43,10 @@ class GpuAccelerator final : public Accelerator {
   std::unique_ptr<ChunkSorter> make_sorter(const KeyLayout& layout, const AcceleratorPlan& plan,
                                            bool unique, std::span<std::byte> staging,
                                            Workers& workers, Mailbox& mailbox) override;
-  std::optional<AcceleratorPlan> plan_text(const TextSorterSpec& spec, std::size_t staging_bytes,
+  std::optional<AcceleratorPlan> plan_general(const GeneralSorterSpec& spec, std::size_t staging_bytes,
                                            std::uint64_t most_host_bytes,
                                            std::string& reason) override;
-  std::unique_ptr<TextSorter> make_text_sorter(const TextSorterSpec& spec,
+  std::unique_ptr<GeneralSorter> make_text_sorter(const GeneralSorterSpec& spec,
                                                std::span<std::byte> staging,
                                                Mailbox& mailbox) override;
   double merge_rate(std::string& reason) override;
@@ -69,7 +69,7 @@ class GpuAccelerator final : public Accelerator {
   std::string describe() const;
   template <class Make>
   auto with_memory(Make make) const;
-  Division divide_text(const TextSorterSpec& spec, std::uint64_t memory_bytes,
+  Division divide_text(const GeneralSorterSpec& spec, std::uint64_t memory_bytes,
                        std::size_t slice_bytes) const;
   Division divide(const ChunkFormat& format, double record_bytes, std::uint64_t memory_bytes,
                   std::uint64_t input_bytes, std::size_t slice_bytes) const;

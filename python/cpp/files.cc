@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "choices.h"
-#include "engine/part_directory.h"
+#include "job/part_directory.h"
 #include "long_work.h"
 #include "means.h"
 #include "measurements.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/thread.h"
-#include "engine/phase_name.h"
+#include "job/phase_name.h"
 #include "text.h"
 
 namespace xxl::python {

@@ -8,7 +8,7 @@
 #include "base/machine_limits.h"
 #include "base/units.h"
 #include "choices.h"
-#include "engine/job_defaults.h"
+#include "job/job_defaults.h"
 #include "text.h"
 
 namespace xxl::python {

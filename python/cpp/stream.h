@@ -10,7 +10,7 @@
 
 #include "arrow_parts.h"
 #include "columns/column_type.h"
-#include "engine/phase_meter.h"
+#include "job/phase_meter.h"
 #include "long_work.h"
 
 namespace xxl::python {

@@ -7,8 +7,8 @@
 //     rank_columns          to a part of its own
 #pragma once
 
-#include "engine/cluster/cluster_text.h"
-#include "engine/cluster/peers.h"
+#include "cluster/cluster_general.h"
+#include "cluster/peers.h"
 #include "xxl/arrow_c.h"
 #include "xxl/columns.h"
 #include "xxl/resources.h"
@@ -25,12 +25,12 @@ namespace xxl {
 // released: others may wait for this rank, or read what it has.
 void cluster_sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
                           const column_sort_options& options, const resources& shared,
-                          ClusterText& cluster, Peers& peers, SortReport& report);
+                          ClusterGeneral& cluster, Peers& peers, SortReport& report);
 
 // The same of join_columns(), always by sort-merge. `report`: records_in are the rows of both
 // tables.
 void cluster_join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStream* out,
                           const column_join_options& options, const resources& shared,
-                          ClusterText& cluster, Peers& peers, SortReport& report);
+                          ClusterGeneral& cluster, Peers& peers, SortReport& report);
 
 }  // namespace xxl

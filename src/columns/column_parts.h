@@ -7,8 +7,8 @@
 #include <string>
 
 #include "columns/files/column_target.h"
-#include "engine/part_files.h"
-#include "engine/part_manifest.h"
+#include "job/part_files.h"
+#include "job/part_manifest.h"
 
 namespace xxl {
 

@@ -25,8 +25,8 @@
 #include "columns/row_format.h"
 #include "columns/row_table.h"
 #include "columns/shared_dictionaries.h"
-#include "engine/callers/join_core.h"
-#include "engine/callers/shared_resources.h"
+#include "callers/join_core.h"
+#include "callers/shared_resources.h"
 #include "xxl/columns.h"
 #include "xxl/room.h"
 
@@ -36,7 +36,7 @@ namespace {
 template <class T>
 using Sides = std::array<T, kJoinSides>;
 
-// Rows of a sort-merge join, as engine/callers/join_core.h has them.
+// Rows of a sort-merge join, as callers/join_core.h has them.
 //
 // The input of the join ends when the first row is asked for, and with it what other ranks may wait
 // for: until then it can be ended by itself.
@@ -174,7 +174,7 @@ constexpr std::uint64_t kTablePart = 2;
 
 // What a join that is one of several has beside.
 struct JoinOfRank {
-  ClusterText& cluster;
+  ClusterGeneral& cluster;
   Peers& peers;
   SortReport& report;
 };
@@ -332,7 +332,7 @@ void join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStr
 
 void cluster_join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStream* out,
                           const column_join_options& options, const resources& shared,
-                          ClusterText& cluster, Peers& peers, SortReport& report) {
+                          ClusterGeneral& cluster, Peers& peers, SortReport& report) {
   const JoinOfRank rank{cluster, peers, report};
   export_stream(Joining(left, right, options, shared, &rank).run(), out);
 }

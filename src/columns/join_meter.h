@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/phase_meter.h"
+#include "job/phase_meter.h"
 #include "xxl/columns.h"
 
 namespace xxl {

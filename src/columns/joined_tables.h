@@ -10,7 +10,7 @@
 #include "columns/row_format.h"
 #include "columns/row_pusher.h"
 #include "columns/shared_schema.h"
-#include "engine/cluster/peers.h"
+#include "cluster/peers.h"
 #include "xxl/columns.h"
 
 namespace xxl {

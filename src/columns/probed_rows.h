@@ -15,7 +15,7 @@
 #include "columns/joined_rows.h"
 #include "columns/joined_tables.h"
 #include "columns/row_table.h"
-#include "engine/callers/shared_resources.h"
+#include "callers/shared_resources.h"
 
 namespace xxl {
 

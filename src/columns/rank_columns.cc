@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "engine/part_files.h"
+#include "job/part_files.h"
 #include "io/transfer.h"
 
 namespace xxl {

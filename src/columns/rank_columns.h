@@ -6,10 +6,10 @@
 #include <string>
 
 #include "columns/files/column_target.h"
-#include "engine/cluster/peers.h"
-#include "engine/cluster/rank_directory.h"
-#include "engine/job.h"
-#include "engine/part_manifest.h"
+#include "cluster/peers.h"
+#include "cluster/rank_directory.h"
+#include "job/job.h"
+#include "job/part_manifest.h"
 
 namespace xxl {
 

@@ -1,4 +1,4 @@
-// Counted records (record/text_syntax.h) out of blocks that cut them anywhere.
+// Counted records (record/record_syntax.h) out of blocks that cut them anywhere.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "record/text_syntax.h"
+#include "record/record_syntax.h"
 
 namespace xxl {
 

@@ -18,7 +18,7 @@
 #include "columns/column_view.h"
 #include "columns/dictionary_table.h"
 #include "columns/key_bytes.h"
-#include "record/text_syntax.h"
+#include "record/record_syntax.h"
 
 namespace xxl {
 

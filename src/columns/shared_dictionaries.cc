@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/cluster/message.h"
+#include "cluster/message.h"
 #include "xxl/error.h"
 
 namespace xxl {

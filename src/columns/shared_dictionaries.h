@@ -3,7 +3,7 @@
 
 #include "columns/column_type.h"
 #include "columns/dictionary_table.h"
-#include "engine/cluster/peers.h"
+#include "cluster/peers.h"
 
 namespace xxl {
 

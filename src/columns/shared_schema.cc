@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/cluster/message.h"
+#include "cluster/message.h"
 #include "xxl/error.h"
 
 namespace xxl {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "columns/column_type.h"
-#include "engine/cluster/peers.h"
+#include "cluster/peers.h"
 
 namespace xxl {
 

@@ -18,7 +18,7 @@
 #include "columns/row_pusher.h"
 #include "columns/shared_dictionaries.h"
 #include "columns/shared_schema.h"
-#include "engine/callers/shared_resources.h"
+#include "callers/shared_resources.h"
 #include "record/caller_keys.h"
 #include "xxl/columns.h"
 #include "xxl/sorter_core.h"
@@ -157,7 +157,7 @@ void sort_columns(ArrowArrayStream* in, ArrowArrayStream* out, const column_sort
 
 void cluster_sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
                           const column_sort_options& options, const resources& shared,
-                          ClusterText& cluster, Peers& peers, SortReport& report) {
+                          ClusterGeneral& cluster, Peers& peers, SortReport& report) {
   BatchReader reader(in, "the input");
   const ColumnType type = share_schema(reader.type(), peers);
   RowFormat format = RowFormat::of_sort(type, keys_of(type, options.by));

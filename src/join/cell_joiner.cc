@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/prefetch.h"
-#include "join/text_joiner.h"
+#include "join/general_joiner.h"
 #include "record/record_key.h"
 
 namespace xxl {
@@ -149,7 +149,7 @@ bool CellJoiner::stream(std::size_t cell, std::span<RecordMerge> sides) {
   };
   KeyedRecords r(r_records, *rules_.keys[0], on_disorder);
   KeyedRecords s(s_records, *rules_.keys[1], on_disorder);
-  TextJoiner(r, s, rules_, group_, emitter).run([](std::uint64_t) {});
+  GeneralJoiner(r, s, rules_, group_, emitter).run([](std::uint64_t) {});
   output.finish();
   settle(emitter.totals());
   return true;

@@ -9,7 +9,7 @@
 #include "join/group_store.h"
 #include "join/join_emitter.h"
 #include "merge/cell_work.h"
-#include "run/text_output.h"
+#include "run/general_output.h"
 
 namespace xxl {
 
@@ -17,7 +17,7 @@ class CellJoiner final : public CellWork {
  public:
   // The references must outlive it. `output`: null if rows are only counted; `first_ticket`: of it.
   // `group`: for cells that cannot be held.
-  CellJoiner(const JoinRules& rules, TextOutput* output, Ticket first_ticket, GroupStore& group,
+  CellJoiner(const JoinRules& rules, GeneralOutput* output, Ticket first_ticket, GroupStore& group,
              Monitor& monitor)
       : rules_(rules),
         output_(output),
@@ -37,7 +37,7 @@ class CellJoiner final : public CellWork {
   void settle(const JoinTotals& totals);
 
   const JoinRules& rules_;
-  TextOutput* output_;
+  GeneralOutput* output_;
   Ticket first_ticket_;
   GroupStore& group_;
   Monitor& monitor_;

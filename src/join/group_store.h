@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "io/file.h"
-#include "run/text_run.h"
+#include "run/general_run.h"
 
 namespace xxl {
 

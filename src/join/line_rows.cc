@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "run/text_run.h"
+#include "run/general_run.h"
 
 namespace xxl {
 

@@ -35,7 +35,7 @@ struct RowRecords {
 
 class RowLayout {
  public:
-  // `formats` must be compatible. `layout` as RecordJoinOptions::layout. Throws Error{usage} if it
+  // `formats` must be compatible. `layout` as FixedJoinOptions::layout. Throws Error{usage} if it
   // is malformed, names bytes outside of a record, or makes rows of more than kMaxRowBytes.
   RowLayout(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind,
             std::string_view layout);

@@ -15,15 +15,15 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "record/text_syntax.h"
-#include "run/text_output.h"
+#include "record/record_syntax.h"
+#include "run/general_output.h"
 
 namespace xxl {
 
 class RowOutput {
  public:
   // `output` must outlive it; null: rows are not written anywhere. `ticket`: of the output.
-  RowOutput(TextOutput* output, Ticket ticket, const TextSyntax& syntax, std::size_t buffer_bytes)
+  RowOutput(GeneralOutput* output, Ticket ticket, const RecordSyntax& syntax, std::size_t buffer_bytes)
       : output_(output), ticket_(ticket), syntax_(syntax), buffer_bytes_(buffer_bytes) {
     begin_row();
   }
@@ -80,13 +80,13 @@ class RowOutput {
     buffer_.clear();
   }
 
-  TextOutput* output_;
+  GeneralOutput* output_;
   Ticket ticket_;
-  TextSyntax syntax_;
+  RecordSyntax syntax_;
   std::size_t buffer_bytes_;
   std::string buffer_;
   std::size_t row_begin_ = 0;
-  std::optional<TextOutput::Reservation> piece_;
+  std::optional<GeneralOutput::Reservation> piece_;
   MultisetHash written_;
 };
 

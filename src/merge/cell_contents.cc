@@ -55,7 +55,7 @@ class CellContents::PartCursor final : public RecordCursor {
   std::string_view record_;
 };
 
-TextCells CellContents::plan_cells(const std::vector<MergeSource>& sources,
+GeneralCells CellContents::plan_cells(const std::vector<MergeSource>& sources,
                                    const std::vector<MergeSide>& sides, std::uint64_t cell_bytes,
                                    const KeyRange& range) {
   std::vector<CellSample> samples;
@@ -63,8 +63,8 @@ TextCells CellContents::plan_cells(const std::vector<MergeSource>& sources,
   std::deque<std::string> made;  // keys of resident runs
   for (const MergeSource& source : sources) {
     if (source.run != nullptr) {
-      const TextRun& run = *source.run;
-      for (const TextBlock& block : run.blocks) {
+      const GeneralRun& run = *source.run;
+      for (const GeneralBlock& block : run.blocks) {
         samples.push_back({run.trigger(block), block.bytes, block.whole_key});
       }
       continue;
@@ -96,7 +96,7 @@ TextCells CellContents::plan_cells(const std::vector<MergeSource>& sources,
       samples.push_back({made.back(), run.bytes / parts, whole});
     }
   }
-  return TextCells(std::move(samples), cell_bytes, range);
+  return GeneralCells(std::move(samples), cell_bytes, range);
 }
 
 CellContents::CellContents(std::vector<MergeSource> sources, std::vector<MergeSide> sides,

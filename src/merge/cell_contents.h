@@ -16,10 +16,10 @@
 #include "merge/record_merge.h"
 #include "merge/run_cursor.h"
 #include "merge/run_cut.h"
-#include "merge/text_cells.h"
+#include "merge/general_cells.h"
 #include "record/key_extractor.h"
-#include "run/text_run.h"
-#include "run/text_scratch.h"
+#include "run/general_run.h"
+#include "run/general_scratch.h"
 #include "sort/string_sort.h"
 
 namespace xxl {
@@ -34,7 +34,7 @@ struct CellWorkspace {
 // What the runs of one input of a merge have in common.
 struct MergeSide {
   const KeyExtractor* keys;
-  TextScratch* scratch;  // the scratch of its runs; null if none is there
+  GeneralScratch* scratch;  // the scratch of its runs; null if none is there
 };
 
 // A block that is in memory, or on its way there.
@@ -67,7 +67,7 @@ struct CellSlice {
 class CellContents {
  public:
   // `sides`: what MergeSource::side counts; they must outlive this, as must the runs. `range` as
-  // TextCells.
+  // GeneralCells.
   CellContents(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
                std::uint64_t cell_bytes, const KeyRange& range = {});
 
@@ -89,8 +89,8 @@ class CellContents {
       for (MergeBlock& block : blocks_of(source, cell)) f(block);
     }
   }
-  TextRun& run_of(const MergeBlock& block) const { return *sources_[block.source].run; }
-  TextScratch& scratch_of(const MergeBlock& block) const {
+  GeneralRun& run_of(const MergeBlock& block) const { return *sources_[block.source].run; }
+  GeneralScratch& scratch_of(const MergeBlock& block) const {
     return *side_of(sources_[block.source]).scratch;
   }
   // Of its records; of the buffer that it is read to.
@@ -98,7 +98,7 @@ class CellContents {
     return run_of(block).blocks[block.index].bytes;
   }
   std::size_t buffer_bytes(const MergeBlock& block) const {
-    return TextScratch::buffer_bytes(run_of(block).blocks[block.index]);
+    return GeneralScratch::buffer_bytes(run_of(block).blocks[block.index]);
   }
   // Finds out where cells begin in a block that has been read.
   void find_cuts(MergeBlock& block) const;
@@ -141,7 +141,7 @@ class CellContents {
   class PartCursor;
   class BlockCursor;
 
-  static TextCells plan_cells(const std::vector<MergeSource>& sources,
+  static GeneralCells plan_cells(const std::vector<MergeSource>& sources,
                               const std::vector<MergeSide>& sides, std::uint64_t cell_bytes,
                               const KeyRange& range);
   void list_blocks();
@@ -159,7 +159,7 @@ class CellContents {
 
   std::vector<MergeSource> sources_;
   std::vector<MergeSide> sides_;
-  TextCells cells_;
+  GeneralCells cells_;
   std::vector<MergeBlock> blocks_;
   std::vector<std::size_t> first_block_;  // of each source
 };

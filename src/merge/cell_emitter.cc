@@ -6,12 +6,12 @@
 
 namespace xxl {
 
-TextOutput::Reservation CellEmitter::begin(std::size_t cell, std::uint64_t bytes) {
+GeneralOutput::Reservation CellEmitter::begin(std::size_t cell, std::uint64_t bytes) {
   return places_.empty() ? output_.begin(first_ticket_ + cell, bytes)
                          : output_.begin(places_[cell]);
 }
 
-TextOutput::Reservation CellEmitter::begin_open_ended(std::size_t cell) {
+GeneralOutput::Reservation CellEmitter::begin_open_ended(std::size_t cell) {
   return places_.empty() ? output_.begin_open_ended(first_ticket_ + cell)
                          : output_.begin(places_[cell]);
 }
@@ -53,7 +53,7 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
   rules_of_all.skip = 0;
   RecordEmitter emitter(writer, rules_of_all);
   each([&](std::string_view record, bool same) { return emitter.add(record, same); });
-  const TextTotals& totals = emitter.finish();
+  const GeneralTotals& totals = emitter.finish();
   writer.finish();
   return settle(totals);
 }
@@ -79,7 +79,7 @@ EmitRules CellEmitter::rules_left() {
   return rules;
 }
 
-bool CellEmitter::settle(const TextTotals& totals) {
+bool CellEmitter::settle(const GeneralTotals& totals) {
   auto lock = monitor_.lock();
   totals_ += totals;
   skips_ = totals_.records_skipped < options_.rules.skip;

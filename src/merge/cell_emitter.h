@@ -9,13 +9,13 @@
 #include "base/monitor.h"
 #include "merge/cell_work.h"
 #include "merge/record_emitter.h"
-#include "record/text_syntax.h"
-#include "run/text_output.h"
+#include "record/record_syntax.h"
+#include "run/general_output.h"
 
 namespace xxl {
 
-struct TextMergeOptions {
-  TextSyntax syntax;  // of the output
+struct GeneralMergeOptions {
+  RecordSyntax syntax;  // of the output
   EmitRules rules;
   std::size_t dropped_bytes = 0;               // of the front of each record: not written
   const std::atomic<bool>* stopped = nullptr;  // set: nothing more is needed
@@ -24,12 +24,12 @@ struct TextMergeOptions {
 class CellEmitter final : public CellWork {
  public:
   // The references must outlive it. `first_ticket`: of the output.
-  CellEmitter(const TextMergeOptions& options, TextOutput& output, Ticket first_ticket,
+  CellEmitter(const GeneralMergeOptions& options, GeneralOutput& output, Ticket first_ticket,
               Monitor& monitor)
       : options_(options), output_(output), first_ticket_(first_ticket), monitor_(monitor) {}
   // Of all records, for each of whose cells a place is laid out.
-  CellEmitter(const TextMergeOptions& options, TextOutput& output,
-              std::span<const TextOutput::Place> places, Monitor& monitor)
+  CellEmitter(const GeneralMergeOptions& options, GeneralOutput& output,
+              std::span<const GeneralOutput::Place> places, Monitor& monitor)
       : options_(options), output_(output), places_(places), monitor_(monitor) {}
 
   bool marks_same() const override { return options_.rules.kept.has_groups(); }
@@ -38,20 +38,20 @@ class CellEmitter final : public CellWork {
   void skip(std::size_t cell) override { begin(cell, 0).finish(); }
 
   // After the last cell.
-  const TextTotals& totals() const { return totals_; }
+  const GeneralTotals& totals() const { return totals_; }
 
  private:
-  TextOutput::Reservation begin(std::size_t cell, std::uint64_t bytes);
-  TextOutput::Reservation begin_open_ended(std::size_t cell);
+  GeneralOutput::Reservation begin(std::size_t cell, std::uint64_t bytes);
+  GeneralOutput::Reservation begin_open_ended(std::size_t cell);
   EmitRules rules_left();
-  bool settle(const TextTotals& totals);
+  bool settle(const GeneralTotals& totals);
 
-  const TextMergeOptions& options_;
-  TextOutput& output_;
+  const GeneralMergeOptions& options_;
+  GeneralOutput& output_;
   const Ticket first_ticket_{};
-  const std::span<const TextOutput::Place> places_;
+  const std::span<const GeneralOutput::Place> places_;
   Monitor& monitor_;
-  TextTotals totals_;                                  // with the monitor's lock
+  GeneralTotals totals_;                                  // with the monitor's lock
   std::atomic<bool> skips_ = options_.rules.skip > 0;  // records are still to be left out
 };
 

@@ -1,4 +1,4 @@
-// What is done with the records of a cell, once they are in order (text_merger.h).
+// What is done with the records of a cell, once they are in order (general_merger.h).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include "base/prefetch.h"
 #include "merge/merge_source.h"
 #include "merge/record_merge.h"
-#include "run/text_run.h"
+#include "run/general_run.h"
 #include "sort/string_sort.h"
 
 namespace xxl {

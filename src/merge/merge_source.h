@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "run/run_tables.h"
-#include "run/text_run.h"
+#include "run/general_run.h"
 #include "sort/string_sort.h"
 
 namespace xxl {
@@ -32,7 +32,7 @@ inline std::string_view chunk_record(const char* memory, std::uint64_t place) {
 
 // A run of either kind; the order of sources is that of the input.
 struct MergeSource {
-  TextRun* run = nullptr;  // in scratch, or:
+  GeneralRun* run = nullptr;  // in scratch, or:
   ResidentRun resident;
   std::size_t side = 0;  // of a join: 0 is R, 1 is S
 };

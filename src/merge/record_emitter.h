@@ -18,7 +18,7 @@
 #include "base/checksum.h"
 #include "record/group_fold.h"
 #include "record/group_selection.h"
-#include "run/text_output.h"
+#include "run/general_output.h"
 
 namespace xxl {
 
@@ -35,13 +35,13 @@ struct EmitRules {
 };
 
 // Totals of the records.
-struct TextTotals {
+struct GeneralTotals {
   std::uint64_t records_out = 0;
   std::uint64_t records_skipped = 0;
   MultisetHash written;  // records read that are in the output, or in a group folded into it
   MultisetHash removed;  // not kept, or skipped
 
-  TextTotals& operator+=(const TextTotals& other) {
+  GeneralTotals& operator+=(const GeneralTotals& other) {
     records_out += other.records_out;
     records_skipped += other.records_skipped;
     written += other.written;
@@ -55,7 +55,7 @@ class PieceWriter {
  public:
   // `syntax`: of the output; must outlive it. Of each record, the first `dropped_bytes` are left
   // out.
-  PieceWriter(TextOutput::Reservation piece, const TextSyntax& syntax,
+  PieceWriter(GeneralOutput::Reservation piece, const RecordSyntax& syntax,
               std::size_t dropped_bytes = 0)
       : piece_(piece), syntax_(syntax), dropped_bytes_(dropped_bytes) {}
   void add(std::string_view record) {
@@ -65,12 +65,12 @@ class PieceWriter {
   void finish() { piece_.finish(); }
 
  private:
-  TextOutput::Reservation piece_;
-  const TextSyntax& syntax_;
+  GeneralOutput::Reservation piece_;
+  const RecordSyntax& syntax_;
   const std::size_t dropped_bytes_;
 };
 
-// `Writer` has add(std::string_view record), as PieceWriter and TextRunWriter have. One thread.
+// `Writer` has add(std::string_view record), as PieceWriter and GeneralRunWriter have. One thread.
 template <class Writer>
 class RecordEmitter {
  public:
@@ -114,7 +114,7 @@ class RecordEmitter {
   }
 
   // After the last record: writes the last group.
-  const TextTotals& finish() {
+  const GeneralTotals& finish() {
     end_group();
     return totals_;
   }
@@ -141,7 +141,7 @@ class RecordEmitter {
   std::unique_ptr<GroupFold> fold_;
   bool in_group_ = false;
   std::string folded_;
-  TextTotals totals_;
+  GeneralTotals totals_;
 };
 
 }  // namespace xxl

@@ -13,8 +13,8 @@
 #include "base/monitor.h"
 #include "merge/merge_source.h"
 #include "merge/record_merge.h"
-#include "run/text_run.h"
-#include "run/text_scratch.h"
+#include "run/general_run.h"
+#include "run/general_scratch.h"
 
 namespace xxl {
 
@@ -59,7 +59,7 @@ class RunCursor : public RecordCursor {
   static constexpr std::size_t kMostAheadBytes = std::size_t{1} << 20;
 
   // The references must outlive the cursor.
-  RunCursor(const TextRun& run, TextScratch& scratch, BlockMemory& memory, RunReading reading = {})
+  RunCursor(const GeneralRun& run, GeneralScratch& scratch, BlockMemory& memory, RunReading reading = {})
       : run_(run),
         scratch_(scratch),
         memory_(memory),
@@ -69,7 +69,7 @@ class RunCursor : public RecordCursor {
   ~RunCursor() override;
 
   // Memory for a merge that has a cursor for `run`, in bytes.
-  static std::size_t memory_bytes(const TextRun& run);
+  static std::size_t memory_bytes(const GeneralRun& run);
 
   bool advance() override;
   std::string_view record() const override { return record_; }
@@ -96,13 +96,13 @@ class RunCursor : public RecordCursor {
   void open(std::size_t index);
   void read(std::size_t index);
 
-  const TextRun& run_;
-  TextScratch& scratch_;
+  const GeneralRun& run_;
+  GeneralScratch& scratch_;
   BlockMemory& memory_;
   const RunReading reading_;
-  TextRun part_;           // of a table in scratch, what is being read
+  GeneralRun part_;           // of a table in scratch, what is being read
   std::size_t parts_ = 0;  // read so far
-  const TextRun* table_;   // the run, or the part of it
+  const GeneralRun* table_;   // the run, or the part of it
   std::size_t next_ = 0;
   std::size_t end_block_;
   std::shared_ptr<std::byte> current_;
@@ -132,7 +132,7 @@ class ResidentCursor final : public RecordCursor {
 
 // One for each of `sources`. `scratch`: where those in scratch are.
 std::vector<std::unique_ptr<RecordCursor>> cursors_of(std::span<const MergeSource> sources,
-                                                      TextScratch* scratch, BlockMemory& memory,
+                                                      GeneralScratch* scratch, BlockMemory& memory,
                                                       RunReading reading = {});
 
 }  // namespace xxl

@@ -42,7 +42,7 @@ std::vector<std::uint64_t> SpreadMerger::measure() {
   return all;
 }
 
-void SpreadMerger::lay_out(OutputParts& parts, TextOutput& output) {
+void SpreadMerger::lay_out(OutputParts& parts, GeneralOutput& output) {
   const std::vector<std::uint64_t> bytes_of_cells = measure();
   for (std::size_t cell = 0; cell < bytes_of_cells.size(); ++cell) {
     std::uint64_t bytes = bytes_of_cells[cell];
@@ -74,10 +74,10 @@ void SpreadMerger::lay_out(OutputParts& parts, TextOutput& output) {
 std::vector<std::size_t> SpreadMerger::spread(std::size_t streams) const {
   std::vector<std::size_t> order(pieces_.size());
   std::uint64_t all = 0, before = 0;
-  for (const TextOutput::Place& place : places_) all += place.bytes;
+  for (const GeneralOutput::Place& place : places_) all += place.bytes;
   std::vector<std::pair<std::size_t, std::size_t>> turns;  // and which stream's
   std::vector<std::size_t> next_turn(streams);
-  for (const TextOutput::Place& place : places_) {
+  for (const GeneralOutput::Place& place : places_) {
     const auto stream =
         static_cast<std::size_t>(static_cast<unsigned __int128>(before) * streams / all);
     turns.emplace_back(next_turn[stream]++, stream);

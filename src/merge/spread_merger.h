@@ -23,7 +23,7 @@
 #include "merge/cell_work.h"
 #include "merge/merge_source.h"
 #include "run/output_parts.h"
-#include "run/text_output.h"
+#include "run/general_output.h"
 
 namespace xxl {
 
@@ -37,9 +37,9 @@ class SpreadMerger {
 
   // Lays out a place in `output` for each piece. `parts` are its parts, not by a key. Throws the
   // first failure.
-  void lay_out(OutputParts& parts, TextOutput& output);
+  void lay_out(OutputParts& parts, GeneralOutput& output);
   // Those places, by the numbers of the pieces.
-  std::span<const TextOutput::Place> places() const { return places_; }
+  std::span<const GeneralOutput::Place> places() const { return places_; }
   // Gives all pieces to `work`, as cells of these numbers, from `streams` places in turns. Throws
   // the first failure. `on_progress` is called with bytes done.
   void run(CellWork& work, std::size_t streams,
@@ -70,7 +70,7 @@ class SpreadMerger {
   Monitor& monitor_;
   std::vector<Cut> cuts_;
   std::vector<Piece> pieces_;
-  std::vector<TextOutput::Place> places_;
+  std::vector<GeneralOutput::Place> places_;
 };
 
 }  // namespace xxl

@@ -1,4 +1,4 @@
-// Keys of the records of callers, which are counted (text_syntax.h).
+// Keys of the records of callers, which are counted (record_syntax.h).
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "record/key_extractor.h"
-#include "record/text_syntax.h"
+#include "record/record_syntax.h"
 
 namespace xxl {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "record/text_syntax.h"
+#include "record/record_syntax.h"
 
 namespace xxl {
 
@@ -17,7 +17,7 @@ class RecordLengths {
   using Longest = std::array<std::uint64_t, 3>;
 
   // Where malformed rows are left out, a row is taken for a line: a longer one would be malformed.
-  explicit RecordLengths(const TextSyntax& syntax) : syntax_(syntax) {}
+  explicit RecordLengths(const RecordSyntax& syntax) : syntax_(syntax) {}
 
   // What follows in the text.
   void add(std::string_view piece);
@@ -38,7 +38,7 @@ class RecordLengths {
   void add_counted(std::string_view piece);
   void add_terminated(std::string_view piece);
 
-  TextSyntax syntax_;
+  RecordSyntax syntax_;
   Longest longest_{};
   std::uint64_t first_ = 0;
   std::uint64_t begun_ = 0;

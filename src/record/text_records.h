@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "record/csv_rows.h"
 #include "record/line_scan.h"
-#include "record/text_syntax.h"
+#include "record/record_syntax.h"
 
 namespace xxl {
 
@@ -19,7 +19,7 @@ struct RowStyle {
   bool one_column = false;       // as a header says: a blank line is a row of an empty field
 };
 
-inline RowStyle style_of(std::string_view first_row, const TextSyntax& syntax) {
+inline RowStyle style_of(std::string_view first_row, const RecordSyntax& syntax) {
   RowStyle style;
   if (!syntax.rows) return style;
   style.carriage_return = first_row.ends_with('\r');
@@ -32,7 +32,7 @@ inline RowStyle style_of(std::string_view first_row, const TextSyntax& syntax) {
 }
 
 // Blank lines are no rows.
-inline bool leaves_out(std::string_view record, const TextSyntax& syntax, const RowStyle& style) {
+inline bool leaves_out(std::string_view record, const RecordSyntax& syntax, const RowStyle& style) {
   return syntax.rows && !style.one_column && is_blank(record);
 }
 
@@ -63,7 +63,7 @@ std::size_t visit_fixed(std::string_view text, std::size_t record_bytes, Visit&&
 
 // Finds rows (syntax.quoted()), malformed ones too. All that read rows which may be malformed find
 // them by this.
-inline RowSplitter row_splitter(const TextSyntax& syntax) {
+inline RowSplitter row_splitter(const RecordSyntax& syntax) {
   return {syntax.fields.separator, syntax.terminator,
           syntax.skip_malformed ? syntax.most_open_bytes : RowSplitter::kUnbounded};
 }
@@ -71,7 +71,7 @@ inline RowSplitter row_splitter(const TextSyntax& syntax) {
 // Calls visit(record) for each record of `text` (without terminator), which starts with one, until
 // it returns false. Returns the bytes of the records visited, terminators included.
 template <class Visit>
-std::size_t visit_records(std::string_view text, const TextSyntax& syntax, Visit&& visit) {
+std::size_t visit_records(std::string_view text, const RecordSyntax& syntax, Visit&& visit) {
   if (syntax.counted) return visit_counted(text, visit);
   if (syntax.record_bytes != 0) return visit_fixed(text, syntax.record_bytes, visit);
   if (!syntax.quoted()) return visit_lines(text, syntax.terminator, visit);
@@ -101,7 +101,7 @@ std::size_t visit_records(std::string_view text, const TextSyntax& syntax, Visit
 }
 
 // The first record of `text`, without its terminator.
-inline std::string_view first_record(std::string_view text, const TextSyntax& syntax) {
+inline std::string_view first_record(std::string_view text, const RecordSyntax& syntax) {
   std::string_view first;
   visit_records(text, syntax, [&](std::string_view record) {
     first = record;

@@ -1,6 +1,6 @@
 // The seam between disks and processors: raw records go in, pieces of sorted runs come out.
 //
-// Run formation (src/engine/record_sort/run_formation.h) pushes blocks of records as they arrive
+// Run formation (src/job/fixed_sort/run_formation.h) pushes blocks of records as they arrive
 // from disk and pulls pieces as the output has room. How many records are held, on which processor
 // they are sorted, and where a run ends is up to the sorter. cpu_chunk_sorter.h sorts on the CPU; a
 // sorter on GPUs has the same interface.

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
-#include "engine/chunk_threads.h"
+#include "job/chunk_threads.h"
 #include "io/file.h"
 #include "io/io_queue.h"
 #include "io/output_file.h"

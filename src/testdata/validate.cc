@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "engine/inputs.h"
-#include "engine/part_directory.h"
-#include "engine/record_chunks.h"
+#include "job/inputs.h"
+#include "job/part_directory.h"
+#include "job/record_chunks.h"
 #include "io/file.h"
 #include "io/input_checks.h"
 #include "io/transfer.h"

@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
-#include "engine/cluster/local_scratch.h"
-#include "engine/cluster/run_slices.h"
-#include "engine/cluster/text_slices.h"
+#include "cluster/local_scratch.h"
+#include "cluster/run_slices.h"
+#include "cluster/general_slices.h"
 #include "fuzz_input.h"
 #include "io/io_queue.h"
 #include "io/scratch_store.h"
@@ -200,9 +200,9 @@ void check_text_slices(fuzz::Input& input, Ranks& ranks) {
   std::ranges::sort(cuts);
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   std::erase(cuts, "");
-  TextRun run;
+  GeneralRun run;
   for (std::size_t i = 0; i < keys.size(); i += 2) {
-    TextBlock& block = run.blocks.emplace_back();
+    GeneralBlock& block = run.blocks.emplace_back();
     describe(run, block, input);
     run.bytes += block.bytes;
     const std::string_view trigger = separator(
@@ -214,13 +214,13 @@ void check_text_slices(fuzz::Input& input, Ranks& ranks) {
   }
   run.records = keys.size();
   run.last_key = keys.back();
-  const TextRun* const all[] = {&run};
+  const GeneralRun* const all[] = {&run};
   const std::vector<std::string> chosen = choose_text_cuts(all, ranks.peers);
   require(chosen.size() < ranks.ranks && std::ranges::is_sorted(chosen));
-  const TextSlices slices = exchange_text_slices(all, 0, cuts, ranks.scratch, ranks.peers);
+  const GeneralSlices slices = exchange_text_slices(all, 0, cuts, ranks.scratch, ranks.peers);
   std::vector<bool> is_there(run.blocks.size(), false);
   if (!slices.runs.empty()) {
-    const TextRun& slice = *slices.runs[0];
+    const GeneralRun& slice = *slices.runs[0];
     const auto is_from = [&](std::size_t first) {
       for (std::size_t i = 0; i < slice.blocks.size(); ++i) {
         const std::size_t number = first + i;

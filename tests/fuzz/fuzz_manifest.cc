@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "engine/part_manifest.h"
+#include "job/part_manifest.h"
 #include "fuzz_input.h"
 
 namespace xxl {

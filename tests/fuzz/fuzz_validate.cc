@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "engine/part_directory.h"
-#include "engine/part_manifest.h"
+#include "job/part_directory.h"
+#include "job/part_manifest.h"
 #include "fuzz_input.h"
 #include "record/key_layout.h"
 #include "testdata/validate.h"

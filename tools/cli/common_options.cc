@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "engine/files/text_kind.h"
+#include "job/files/text_kind.h"
 
 namespace xxl::cli {
 namespace {

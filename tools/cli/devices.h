@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "engine/record_sort/external_sort.h"
+#include "job/fixed_sort/fixed_sort.h"
 #include "gpu/find/find_gpus.h"
 
 namespace xxl::cli {

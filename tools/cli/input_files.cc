@@ -12,7 +12,7 @@
 
 #include "base/quote.h"
 #include "base/units.h"
-#include "engine/job_defaults.h"
+#include "job/job_defaults.h"
 
 namespace xxl::cli {
 namespace {

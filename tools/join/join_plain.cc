@@ -14,8 +14,8 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/manual.h"
-#include "engine/job_defaults.h"
-#include "engine/text_sort/line_stream.h"
+#include "job/job_defaults.h"
+#include "job/general_sort/line_stream.h"
 #include "join/join_arguments.h"
 
 namespace xxl::cli {

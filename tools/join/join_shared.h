@@ -4,8 +4,8 @@
 #include "cli/command.h"
 #include "columns/files/column_source.h"
 #include "columns/files/module_table.h"
-#include "engine/files/job_spec.h"
-#include "engine/files/text_kind.h"
+#include "job/files/job_spec.h"
+#include "job/files/text_kind.h"
 #include "join/join_arguments.h"
 #include "xxl/columns.h"
 

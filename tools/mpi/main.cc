@@ -17,12 +17,12 @@
 #include "cli/devices.h"
 #include "cli/manual.h"
 #include "cli/process.h"
-#include "engine/cluster/cluster_sort.h"
-#include "engine/cluster/cluster_text_join.h"
-#include "engine/cluster/cluster_text_sort.h"
-#include "engine/cluster/message.h"
-#include "engine/files/text_kind.h"
-#include "engine/job_defaults.h"
+#include "cluster/cluster_sort.h"
+#include "cluster/cluster_general_join.h"
+#include "cluster/cluster_general_sort.h"
+#include "cluster/message.h"
+#include "job/files/text_kind.h"
+#include "job/job_defaults.h"
 #include "io/temp_name.h"
 #include "join/join_shared.h"
 #include "mpi/mpi_columns.h"
@@ -136,8 +136,8 @@ void sort(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
   SortSpec sort = sort_of_rank(caller, options, peers);
   device.give_to(sort);
   report(options, sort,
-         is_of_records(sort) ? cluster_sort(record_options(sort), peers)
-                             : cluster_text_sort(text_options(sort), peers),
+         is_fixed(sort) ? cluster_sort(fixed_options(sort), peers)
+                             : cluster_general_sort(general_options(sort), peers),
          peers);
 }
 
@@ -183,7 +183,7 @@ void join(const JoinArguments& arguments, MpiPeers& peers) {
                                                              : Scope::all);
   set_join_of_rank(arguments, peers, join);
   set_records(arguments, kind, join);
-  finish(cluster_text_join(text_options(join), peers));
+  finish(cluster_general_join(general_options(join), peers));
 }
 
 const CommandSpec* find_mpi_command(std::string_view name) {

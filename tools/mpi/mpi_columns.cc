@@ -9,10 +9,10 @@
 #include "columns/cluster_columns.h"
 #include "columns/files/column_source.h"
 #include "columns/rank_columns.h"
-#include "engine/cluster/cluster_text.h"
-#include "engine/cluster/input_share.h"
-#include "engine/cluster/message.h"
-#include "engine/cluster/rank_directory.h"
+#include "cluster/cluster_general.h"
+#include "cluster/input_share.h"
+#include "cluster/message.h"
+#include "cluster/rank_directory.h"
 #include "join/join_shared.h"
 #include "sort/column_order.h"
 #include "sort/columns_shared.h"
@@ -69,7 +69,7 @@ class ColumnsOfRank {
   std::vector<ColumnSource*> cut_;  // those that ranks have shares of
   column_sort_options sort_;
   column_join_options join_;
-  ClusterText cluster_;
+  ClusterGeneral cluster_;
   SortReport done_;
   OwnedStream rows_;
 };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "engine/cluster/message.h"
+#include "cluster/message.h"
 #include "report/json.h"
 #include "report/report_text.h"
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "engine/cluster/cluster_sort.h"
-#include "engine/cluster/peers.h"
+#include "cluster/cluster_sort.h"
+#include "cluster/peers.h"
 #include "xxl/job.h"
 
 namespace xxl::cli {

@@ -13,7 +13,7 @@
 #include "cli/machine.h"
 #include "cli/version.h"
 #include "columns/files/load_module.h"
-#include "engine/job_defaults.h"
+#include "job/job_defaults.h"
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/probe/gpu_probe.h"
 #include "gpu/sort/gpu_summary.h"

@@ -5,7 +5,7 @@
 #include "base/machine_limits.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "engine/job_defaults.h"
+#include "job/job_defaults.h"
 #include "io/disk_probe.h"
 #include "probe/probe_gpu.h"
 #include "report/json.h"

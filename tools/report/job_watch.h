@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/parse_options.h"
-#include "engine/job.h"
+#include "job/job.h"
 #include "io/output_file.h"
 #include "report/job_page.h"
 #include "report/job_sampler.h"

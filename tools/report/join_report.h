@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/join/join_options.h"
+#include "job/join/join_options.h"
 
 namespace xxl::cli {
 

@@ -9,7 +9,7 @@
 
 #include "base/fatal_signals.h"
 #include "base/units.h"
-#include "engine/phase_name.h"
+#include "job/phase_name.h"
 #include "report/report_text.h"
 
 namespace xxl::cli {

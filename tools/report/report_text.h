@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/record_sort/external_sort.h"
+#include "job/fixed_sort/fixed_sort.h"
 #include "report/json.h"
 
 namespace xxl::cli {

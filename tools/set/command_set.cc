@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "engine/files/text_kind.h"
+#include "job/files/text_kind.h"
 #include "record/group_selection.h"
 #include "sort/columns_shared.h"
 #include "sort/line_arguments.h"

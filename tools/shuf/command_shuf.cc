@@ -12,7 +12,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "cli/command.h"
-#include "engine/files/text_kind.h"
+#include "job/files/text_kind.h"
 #include "sort/columns_shared.h"
 #include "sort/sort_shared.h"
 

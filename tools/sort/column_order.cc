@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/result_range.h"
+#include "job/result_range.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {

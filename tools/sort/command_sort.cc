@@ -2,7 +2,7 @@
 #include <clocale>
 
 #include "cli/manual.h"
-#include "engine/files/text_kind.h"
+#include "job/files/text_kind.h"
 #include "sort/columns_shared.h"
 #include "sort/line_arguments.h"
 #include "sort/sort_shared.h"

@@ -11,7 +11,7 @@
 #include "base/quote.h"
 #include "cli/input_files.h"
 #include "cli/option_scope.h"
-#include "engine/job_defaults.h"
+#include "job/job_defaults.h"
 #include "record/digits.h"
 
 namespace xxl::cli {

@@ -1,7 +1,7 @@
 // Errors of files in the words of sort(1), for scripts that match them.
 #pragma once
 
-#include "engine/files/job_spec.h"
+#include "job/files/job_spec.h"
 
 namespace xxl::cli {
 

@@ -11,9 +11,9 @@
 #include "base/quote.h"
 #include "base/units.h"
 #include "cli/devices.h"
-#include "engine/files/text_kind.h"
-#include "engine/job_defaults.h"
-#include "engine/part_files.h"
+#include "job/files/text_kind.h"
+#include "job/job_defaults.h"
+#include "job/part_files.h"
 #include "io/codec.h"
 #include "report/job_watch.h"
 #include "report/sort_report.h"
@@ -274,7 +274,7 @@ ReportSubject subject_of(const SortSpec& spec) {
 }
 
 void warn_of_fewer_threads(const Caller& caller, const SortSpec& spec, const SortPlan& plan) {
-  if (!is_of_records(spec) || plan.threads >= spec.parallel) return;
+  if (!is_fixed(spec) || plan.threads >= spec.parallel) return;
   std::fprintf(stderr, "%swarning: -S %s is better used by %u thread%s than by --parallel=%u\n",
                caller.prefix.c_str(), format_bytes(spec.memory_bytes).c_str(), plan.threads,
                plan.threads == 1 ? "" : "s", spec.parallel);

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/input_files.h"
 #include "cli/option_scope.h"
-#include "engine/files/job_spec.h"
+#include "job/files/job_spec.h"
 #include "record/fold_kind.h"
 
 namespace xxl::cli {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "engine/job_defaults.h"
+#include "job/job_defaults.h"
 #include "testdata/generate.h"
 
 namespace xxl::cli {

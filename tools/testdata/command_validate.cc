@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "engine/files/text_kind.h"
+#include "job/files/text_kind.h"
 #include "testdata/validate.h"
 
 namespace xxl::cli {

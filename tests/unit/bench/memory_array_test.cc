@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "bench/array_data.h"
-#include "engine/record_sort/external_sort.h"
+#include "job/fixed_sort/fixed_sort.h"
 #include "io_test_support.h"
 
 namespace xxl::bench {
@@ -322,7 +322,7 @@ TEST(MemoryArrayTest, a_queue_waits_for_its_transfers) {
 }
 
 // Sorts `data`, of which the input is `input`, on an array; returns whether the output is right.
-bool sorts(const ArrayData& data, SortOptions options) {
+bool sorts(const ArrayData& data, FixedSortOptions options) {
   io::test::TempDirectory directory;
   ExtentPool pool(4 * data.bytes() + 16 * kMiB, 1);
   MemoryFiles files(pool);
@@ -340,7 +340,7 @@ bool sorts(const ArrayData& data, SortOptions options) {
   options.output = directory / "out";
   options.format = data.format;
   options.queue_factory = array.queues();
-  EXPECT_GT(external_sort(options).runs, 1u);
+  EXPECT_GT(fixed_sort(options).runs, 1u);
   const io::File output = io::File::open_input(directory / "out");
   EXPECT_EQ(output.size(), data.bytes());
   return check_records(data, checksum, files.of(output), 2);
@@ -348,7 +348,7 @@ bool sorts(const ArrayData& data, SortOptions options) {
 
 TEST(MemoryArrayTest, a_sort_on_it_is_right) {
   for (const char* const kind : {"u64", "gensort"}) {
-    SortOptions options;
+    FixedSortOptions options;
     options.memory_bytes = 4 * kMiB;
     options.parallel = 2;
     EXPECT_TRUE(sorts(ArrayData(kind, 16 * kMiB), options)) << kind;

@@ -10,8 +10,8 @@
 #include "base/random.h"
 #include "columns/arrow_test_support.h"
 #include "columns/shared_dictionaries.h"
-#include "engine/cluster/cluster_text.h"
-#include "engine/cluster/thread_peers.h"
+#include "cluster/cluster_general.h"
+#include "cluster/thread_peers.h"
 
 namespace xxl {
 namespace {
@@ -29,7 +29,7 @@ std::vector<Read> sorted_by_ranks(std::vector<Batches> shares, const column_sort
                                   bool one_machine) {
   std::vector<Read> parts(shares.size());
   test::run_ranks(static_cast<unsigned>(shares.size()), one_machine, [&](Peers& peers) {
-    ClusterText cluster(peers);
+    ClusterGeneral cluster(peers);
     SortReport report;
     ArrowArrayStream in, out;
     shares[peers.rank()].export_to(&in);
@@ -45,7 +45,7 @@ std::vector<Read> joined_by_ranks(std::vector<Batches> left, std::vector<Batches
                                   const column_join_options& options, bool one_machine) {
   std::vector<Read> parts(left.size());
   test::run_ranks(static_cast<unsigned>(left.size()), one_machine, [&](Peers& peers) {
-    ClusterText cluster(peers);
+    ClusterGeneral cluster(peers);
     SortReport report;
     ArrowArrayStream in[2], out;
     left[peers.rank()].export_to(&in[0]);

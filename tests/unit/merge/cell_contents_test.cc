@@ -1,5 +1,5 @@
 // What lies in the cells of a merge of text, here of runs in memory (of those on disk:
-// text_merger_test.cc).
+// general_merger_test.cc).
 #include "merge/cell_contents.h"
 
 #include <gtest/gtest.h>

@@ -32,7 +32,7 @@ const Records kRecords = {"a1", "a2", "b1", "c1", "c2", "c3"};
 
 struct Outcome {
   Records written;
-  TextTotals totals;
+  GeneralTotals totals;
   std::size_t taken = 0;  // records
 };
 

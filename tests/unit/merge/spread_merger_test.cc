@@ -106,9 +106,9 @@ class SpreadMergerTest : public testing::TestWithParam<unsigned> {
     const std::size_t blocks = 2 * GetParam() + 4 + 2 * streams;
     const MemoryRegion memory(blocks * kBlockBytes);
     WriteBuffers buffers(memory.span(), monitor_);
-    TextOutput output(sink, buffers, kBlockBytes, monitor_, &parts);
+    GeneralOutput output(sink, buffers, kBlockBytes, monitor_, &parts);
     if (!header.empty()) {
-      output.write_header(Ticket{0}, header.substr(0, header.size() - 1), TextSyntax());
+      output.write_header(Ticket{0}, header.substr(0, header.size() - 1), RecordSyntax());
     }
     std::vector<std::vector<StringItem>> of_workers(std::size_t{2} * GetParam(),
                                                     std::vector<StringItem>(items));
@@ -119,7 +119,7 @@ class SpreadMergerTest : public testing::TestWithParam<unsigned> {
     SpreadMerger merger(sources(), {&keys_, nullptr}, 500 + random.below(5000), 1, workspaces,
                         workers, monitor_);
     merger.lay_out(parts, output);
-    const TextMergeOptions options;
+    const GeneralMergeOptions options;
     CellEmitter emitter(options, output, merger.places(), monitor_);
     std::uint64_t progress = 0;
     merger.run(emitter, streams, [&](std::uint64_t more) { progress += more; });
@@ -186,7 +186,7 @@ TEST_P(SpreadMergerTest, passes_a_failure_on) {
   KeptStream sink;
   const MemoryRegion memory(64 * kBlockBytes);
   WriteBuffers buffers(memory.span(), monitor_);
-  TextOutput output(sink, buffers, kBlockBytes, monitor_, &parts);
+  GeneralOutput output(sink, buffers, kBlockBytes, monitor_, &parts);
   std::vector<StringItem> items(3000), scratch(3000);
   Workers workers(1);
   SpreadMerger merger(sources(), {&keys_, nullptr}, 500, 1, {{items, scratch, {}}}, workers,

@@ -12,7 +12,7 @@ namespace xxl {
 namespace {
 
 // What is found in `texts`, each given in pieces of `bytes`.
-RecordLengths lengths_of(const TextSyntax& syntax, std::initializer_list<std::string_view> texts,
+RecordLengths lengths_of(const RecordSyntax& syntax, std::initializer_list<std::string_view> texts,
                          std::size_t bytes) {
   RecordLengths lengths(syntax);
   for (std::string_view text : texts) {
@@ -40,17 +40,17 @@ TEST(RecordLengths, of_lines) {
 }
 
 TEST(RecordLengths, of_rows_whose_fields_have_line_ends) {
-  const TextSyntax rows{.rows = true};
+  const RecordSyntax rows{.rows = true};
   for (const std::size_t bytes : {1, 2, 3, 100}) {
     const auto lengths = lengths_of(rows, {"1,\"a\nb\nc\"\n22\n"}, bytes);
     EXPECT_EQ(lengths.longest(), (RecordLengths::Longest{9, 2, 0}));
   }
-  const TextSyntax lines{.rows = true, .skip_malformed = true};
+  const RecordSyntax lines{.rows = true, .skip_malformed = true};
   EXPECT_EQ(lengths_of(lines, {"1,\"a\nb\n"}, 2).longest(), (RecordLengths::Longest{4, 1, 0}));
 }
 
 TEST(RecordLengths, of_counted_records) {
-  const TextSyntax syntax{.counted = true};
+  const RecordSyntax syntax{.counted = true};
   for (const std::size_t bytes : {1, 3, 1000}) {
     const auto lengths = lengths_of(syntax, {counted(300) + counted(0) + counted(7)}, bytes);
     EXPECT_EQ(lengths.longest(), (RecordLengths::Longest{300, 7, 0}));

@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "base/machine_limits.h"
-#include "engine/chunk_threads.h"
+#include "job/chunk_threads.h"
 #include "io_test_support.h"
 #include "record/key_layout.h"
 #include "testdata/distributions.h"

@@ -432,7 +432,7 @@ TEST_F(Cuda, sorts_and_gathers_text_as_simulated) {
         const auto parts = stream.slice_text(to, 100000, offsets, scratch);
         std::byte* const out = bench.memory(text_bytes);
         std::size_t done = 0;
-        for (const TextSlice& part : parts) {
+        for (const GeneralSlice& part : parts) {
           stream.gather_text(to, part, offsets, '\n', out + done);
           done += part.bytes;
         }

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "engine/record_sort/external_sort.h"
+#include "job/fixed_sort/fixed_sort.h"
 #include "gpu/simulated/simulated_device.h"
 #include "gpu/sort/gpu_accelerator.h"
 #include "io_test_support.h"
@@ -51,11 +51,11 @@ class GpuSortTest : public test::WholeSortTest {
     return std::make_unique<GpuAccelerator>(std::move(options));
   }
 
-  SortOptions options(const RecordFormat& format, const Bytes& records, Accelerator& accelerator) {
+  FixedSortOptions options(const RecordFormat& format, const Bytes& records, Accelerator& accelerator) {
     const std::string path = directory_ / "in";
     write_file(path, text_of(records));
     records_ = records;
-    SortOptions options;
+    FixedSortOptions options;
     options.format = format;
     options.inputs = {path};
     options.output = output_;
@@ -67,8 +67,8 @@ class GpuSortTest : public test::WholeSortTest {
     return options;
   }
 
-  SortReport expect_sorted(const SortOptions& options) {
-    const SortReport report = external_sort(options);
+  SortReport expect_sorted(const FixedSortOptions& options) {
+    const SortReport report = fixed_sort(options);
     Bytes sorted = test::sorted_records(options.format, records_, options.unique);
     if (options.fold.folds()) sorted = test::folded_records(options.format, options.fold, sorted);
     const std::string expected = text_of(sorted);
@@ -106,7 +106,7 @@ TEST_F(GpuSortTest, what_does_not_fit_becomes_runs_that_are_merged) {
          {MultiGpu::partition, MultiGpu::independent, MultiGpu::p2p_merge}) {
       for (const bool unique : {false, true}) {
         auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB}, strategy, 4 * kMiB);
-        SortOptions sort = options(format, records, *gpus);
+        FixedSortOptions sort = options(format, records, *gpus);
         sort.unique = unique;
         const SortReport report = expect_sorted(sort);
         EXPECT_GT(report.runs, 1u);
@@ -126,7 +126,7 @@ TEST_F(GpuSortTest, devices_merge_too) {
                                    : test::random_records(format, count, random_);
       auto gpus =
           accelerator(unique ? 1 : 3, {.memory_bytes = 64 * kMiB}, MultiGpu::independent, 5 * kMiB);
-      SortOptions sort = options(format, records, *gpus);
+      FixedSortOptions sort = options(format, records, *gpus);
       sort.unique = unique;
       sort.merge_on_accelerator = AcceleratedMerge::always;
       const SortReport report = expect_sorted(sort);
@@ -148,7 +148,7 @@ TEST_F(GpuSortTest, devices_merge_in_several_passes) {
         test::few_distinct_records(format, 6 * kMiB / format.record_bytes, 20000, random_);
     for (const bool unique : {false, true}) {
       auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB}, MultiGpu::independent, 4 * kMiB);
-      SortOptions sort = options(format, records, *gpus);
+      FixedSortOptions sort = options(format, records, *gpus);
       sort.unique = unique;
       sort.batch_size = 2;
       sort.merge_on_accelerator = AcceleratedMerge::always;
@@ -165,7 +165,7 @@ TEST_F(GpuSortTest, devices_merge_only_what_they_are_allowed_to) {
   const RecordFormat format = format_of("u64");
   const Bytes records = test::random_records(format, kMiB, random_);
   auto gpus = accelerator(1, {.memory_bytes = 64 * kMiB}, MultiGpu::automatic, 8 * kMiB);
-  SortOptions sort = options(format, records, *gpus);
+  FixedSortOptions sort = options(format, records, *gpus);
   sort.merge_on_accelerator = AcceleratedMerge::never;
   const SortReport report = expect_sorted(sort);
   EXPECT_EQ(report.merged_bytes, records.size());
@@ -177,7 +177,7 @@ TEST_F(GpuSortTest, devices_merge_sorted_files) {
   for (const bool unique : {false, true}) {
     auto gpus = accelerator(1, {.memory_bytes = 64 * kMiB});
     Bytes all;
-    SortOptions sort = options(format, {}, *gpus);
+    FixedSortOptions sort = options(format, {}, *gpus);
     sort.inputs.clear();
     for (int file = 0; file < 5; ++file) {
       const Bytes records =
@@ -193,7 +193,7 @@ TEST_F(GpuSortTest, devices_merge_sorted_files) {
     const SortReport report = expect_sorted(sort);
     EXPECT_EQ(report.merged_on_accelerator_bytes, all.size());
     sort.merge_on_accelerator = AcceleratedMerge::never;
-    EXPECT_THROW(external_sort(sort), Error);
+    EXPECT_THROW(fixed_sort(sort), Error);
   }
 }
 
@@ -208,7 +208,7 @@ TEST_F(GpuSortTest, without_memory_of_devices_the_cpu_merges) {
     }
   };
   auto gpus = accelerator(1, simulated, MultiGpu::automatic, 8 * kMiB);
-  SortOptions sort = options(format, records, *gpus);
+  FixedSortOptions sort = options(format, records, *gpus);
   sort.merge_on_accelerator = AcceleratedMerge::always;
   const SortReport report = expect_sorted(sort);
   EXPECT_EQ(report.merged_on_accelerator_bytes, 0u);
@@ -232,9 +232,9 @@ TEST_F(GpuSortTest, a_device_that_fails_in_the_merge_leaves_nothing_behind) {
       }
     };
     auto gpus = accelerator(1, simulated, MultiGpu::automatic, 8 * kMiB);
-    SortOptions sort = options(format, records, *gpus);
+    FixedSortOptions sort = options(format, records, *gpus);
     sort.merge_on_accelerator = AcceleratedMerge::always;
-    const Error error = error_of_sort(output_, [&] { external_sort(sort); });
+    const Error error = error_of_sort(output_, [&] { fixed_sort(sort); });
     EXPECT_EQ(error.code(), ErrorCode::device);
     EXPECT_NE(std::string(error.what()).find("it broke"), std::string::npos) << failing;
   }
@@ -245,7 +245,7 @@ TEST_F(GpuSortTest, equal_keys_are_kept_in_order_or_left_out) {
   const Bytes records = test::few_distinct_records(format, 200000, 5, random_);
   for (const bool unique : {false, true}) {
     auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB});
-    SortOptions sort = options(format, records, *gpus);
+    FixedSortOptions sort = options(format, records, *gpus);
     sort.unique = unique;
     expect_sorted(sort);
   }
@@ -260,7 +260,7 @@ TEST_F(GpuSortTest, groups_are_folded) {
       for (const std::uint64_t limit : {std::uint64_t{0}, 4 * kMiB}) {
         SCOPED_TRACE(std::string(record) + " " + std::to_string(few) + (limit ? " in runs" : ""));
         auto gpus = accelerator(2, {.memory_bytes = 64 * kMiB}, MultiGpu::independent, limit);
-        SortOptions sort = options(format, records, *gpus);
+        FixedSortOptions sort = options(format, records, *gpus);
         sort.fold.count = true;
         if (limit != 0) sort.merge_on_accelerator = AcceleratedMerge::always;
         expect_sorted(sort);
@@ -281,7 +281,7 @@ TEST_F(GpuSortTest, a_driver_that_takes_most_of_the_memory_is_not_started_by_its
       return accelerator(2, {.memory_bytes = 64 * kMiB}, MultiGpu::automatic, 0, 128 * kMiB);
     };
     auto gpus = new_gpus();
-    SortOptions sort = options(format, {}, *gpus);
+    FixedSortOptions sort = options(format, {}, *gpus);
     sort.memory_bytes = memory;
     EXPECT_EQ(truncate(sort.inputs.front().c_str(), 4000 * kMiB), 0);
     EXPECT_EQ(plan_sort(sort).device, "2 x simulated, partition");  // as it was told to
@@ -325,8 +325,8 @@ TEST_F(GpuSortTest, a_device_that_fails_leaves_nothing_behind) {
       if (operation == failing && ++*calls == nth) throw Error(ErrorCode::device, "it broke");
     };
     auto gpus = accelerator(2, simulated, MultiGpu::partition, 8 * kMiB);
-    const SortOptions sort = options(format, records, *gpus);
-    const Error error = error_of_sort(output_, [&] { external_sort(sort); });
+    const FixedSortOptions sort = options(format, records, *gpus);
+    const Error error = error_of_sort(output_, [&] { fixed_sort(sort); });
     EXPECT_EQ(error.code(), ErrorCode::device);
     EXPECT_NE(std::string(error.what()).find("it broke"), std::string::npos) << failing;
   }
@@ -336,7 +336,7 @@ TEST_F(GpuSortTest, large_records_make_large_slices) {
   auto gpus = accelerator(1, {.memory_bytes = 256 * kMiB});
   const RecordFormat format = format_of("fixed:1000000");
   const Bytes records = test::random_records(format, 3, random_);
-  SortOptions sort = options(format, records, *gpus);
+  FixedSortOptions sort = options(format, records, *gpus);
   sort.memory_bytes = 128 * kMiB;
   expect_sorted(sort);
 }
@@ -348,8 +348,8 @@ TEST_F(GpuSortTest, says_why_there_is_no_gpu) {
   };
   GpuAccelerator gpus(std::move(none));
   const RecordFormat format = format_of("u64");
-  const SortOptions sort = options(format, test::random_records(format, 1000, random_), gpus);
-  const Error error = error_of_sort(output_, [&] { external_sort(sort); });
+  const FixedSortOptions sort = options(format, test::random_records(format, 1000, random_), gpus);
+  const Error error = error_of_sort(output_, [&] { fixed_sort(sort); });
   EXPECT_NE(std::string(error.what()).find("it is elsewhere"), std::string::npos);
 }
 

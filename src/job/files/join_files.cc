@@ -1,0 +1,187 @@
+// Joins of files: each becomes a join of text or of binary records.
+#include <utility>
+
+#include "base/error.h"
+#include "job/files/job_spec.h"
+#include "job/files/line_join.h"
+#include "job/files/row_join.h"
+#include "job/files/text_kind.h"
+#include "job/job_defaults.h"
+#include "job/join/fixed_join.h"
+#include "job/join/records_as_general.h"
+#include "job/join/general_join.h"
+#include "xxl/join.h"
+
+namespace xxl {
+namespace {
+
+bool writes_records_of_r(const JoinJob& job) {
+  return job.kind == JoinKind::semi || job.kind == JoinKind::anti;
+}
+
+TextKind kind_of(const JoinJob& job) {
+  const TextKind kind = text_kind(job.records[0]);
+  if (kind != TextKind::none ? job.records[0] != job.records[1]
+                             : text_kind(job.records[1]) != TextKind::none) {
+    throw Error(ErrorCode::usage, "records of " + job.records[0] + " and of " + job.records[1] +
+                                      " cannot be joined with each other");
+  }
+  return kind;
+}
+
+void refuse_members_of_others(const JoinJob& job, TextKind kind) {
+  const bool text = kind != TextKind::none;
+  const bool lines = kind == TextKind::lines;
+  const bool rows = kind == TextKind::rows;
+  const bool makes_rows = !writes_records_of_r(job);
+  const JoinJob defaults;
+  const MemberCheck members[] = {
+      {"columns", !job.columns.empty(), !text || (lines && makes_rows)},
+      {"field_separator", !job.field_separator.empty(), text},
+      {"filler", job.filler.has_value(), text && makes_rows},
+      {"header", job.header, text},
+      {"empty_keys_match", !job.empty_keys_match, text},
+      {"ignore_case", job.ignore_case, lines},
+      {"zero_terminated", job.zero_terminated, lines},
+      {"skip_malformed", job.skip_malformed, rows},
+      {"quotes", !job.quotes, rows},
+      {"suffixes", job.suffixes != defaults.suffixes, rows && job.header && makes_rows},
+      {"method", job.method == JoinMethod::hash, !text},
+  };
+  check_members("JoinJob", job.records[0], members);
+}
+
+// What joins of all records have.
+template <class Options>
+Options common_options(const JoinSpec& spec) {
+  auto options = engine_options<Options>(spec, spec);
+  options.inputs = spec.inputs;
+  options.kind = spec.kind;
+  options.method = spec.method;
+  options.presorted = spec.presorted;
+  options.count_only = spec.count_only;
+  return options;
+}
+
+// 0, 1.FIELD or 2.FIELD, with commas between.
+std::vector<RowField> row_fields(std::string_view columns) {
+  std::vector<RowField> fields;
+  while (true) {
+    const std::size_t comma = columns.find(',');
+    const std::string_view column = columns.substr(0, comma);
+    if (column == "0") {
+      fields.push_back({});
+    } else if (column.starts_with("1.") || column.starts_with("2.")) {
+      fields.push_back({column[0] == '1' ? RowField::Source::r : RowField::Source::s,
+                        parse_line_field(column.substr(2))});
+    } else {
+      throw Error(ErrorCode::usage, "JoinJob::columns: '" + std::string(column) +
+                                        "' is none of 0, 1.FIELD and 2.FIELD");
+    }
+    if (comma == columns.npos) return fields;
+    columns.remove_prefix(comma + 1);
+  }
+}
+
+LineJoin line_join(const JoinSpec& job) {
+  if (job.lines) return *job.lines;
+  LineJoin lines;
+  lines.syntax.separator = given_separator(job.field_separator);
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    for (const std::string& key : job.keys[side]) {
+      lines.key_fields[side].push_back(parse_line_field(key));
+    }
+    if (job.keys[side].empty()) lines.key_fields[side].push_back(0);
+  }
+  lines.auto_row = job.columns == "auto";
+  if (!lines.auto_row && !job.columns.empty()) lines.row = row_fields(job.columns);
+  lines.filler = job.filler;
+  lines.ignore_case = job.ignore_case;
+  lines.empty_keys_match = job.empty_keys_match;
+  lines.records_of_r = writes_records_of_r(job);
+  return lines;
+}
+
+RowJoin row_join(const JoinJob& job) {
+  RowJoin rows;
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    CsvOrder& order = rows.orders[side];
+    order.fields =
+        fields_of_rows(job.records[side], given_separator(job.field_separator), job.quotes);
+    for (const std::string& key : job.keys[side]) order.keys.push_back(parse_csv_key(key));
+    if (order.keys.empty()) order.keys.push_back({.column = {.index = 0, .name = {}}});
+  }
+  rows.filler = job.filler.value_or("");
+  rows.suffixes = job.suffixes;
+  rows.empty_keys_match = job.empty_keys_match;
+  rows.records_of_r = writes_records_of_r(job);
+  return rows;
+}
+
+template <class OfText, class OfRecords>
+auto visit(const JoinSpec& spec, OfText&& of_text, OfRecords&& of_records) {
+  return is_fixed(spec) ? of_records(fixed_options(spec)) : of_text(general_options(spec));
+}
+
+}  // namespace
+
+JoinSpec spec_of(const JoinJob& job) {
+  refuse_members_of_others(job, kind_of(job));
+  if (job.count_only && job.verify) {
+    throw Error(ErrorCode::usage, "JoinJob::verify is not for count_only, which writes nothing");
+  }
+  if (job.inputs[0] == "-" && job.inputs[1] == "-") {
+    throw Error(ErrorCode::usage, "R and S cannot both be standard input");
+  }
+  return {job, {}};
+}
+
+bool is_fixed(const JoinSpec& spec) {
+  return kind_of(spec) == TextKind::none;
+}
+
+FixedJoinOptions fixed_options(const JoinSpec& spec) {
+  auto options = common_options<FixedJoinOptions>(spec);
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    options.formats[side] =
+        parse_record_format(spec.records[side], spec.keys[side], false, kTextKinds);
+  }
+  options.layout = spec.columns;
+  return options;
+}
+
+GeneralJoinOptions general_options(const JoinSpec& spec) {
+  const TextKind kind = kind_of(spec);
+  if (kind == TextKind::none) return join_as_general(fixed_options(spec));
+  auto options = common_options<GeneralJoinOptions>(spec);
+  options.record_kind = spec.records[0];
+  options.shape = spec.shape.value_or(shape_of(spec.kind));
+  options.syntax.header = spec.header;
+  options.syntax.skip_malformed = spec.skip_malformed;
+  if (kind == TextKind::rows) {
+    set_rows(row_join(spec), options);
+  } else {
+    options.syntax.terminator = spec.zero_terminated ? '\0' : '\n';
+    set_lines(line_join(spec), options);
+  }
+  return options;
+}
+
+JoinPlan plan_join(const JoinSpec& spec) {
+  return visit(spec, plan_general_join,
+               [](const FixedJoinOptions& options) { return plan_join(options); });
+}
+
+JoinReport do_job(const JoinSpec& spec) {
+  return visit(spec, general_join, fixed_join);
+}
+
+JoinPlan plan_join(const JoinJob& job) {
+  return plan_join(spec_of(job));
+}
+
+JoinReport join_files(const JoinJob& job) {
+  return do_job(spec_of(job));
+}
+
+}  // namespace xxl

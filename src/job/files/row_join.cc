@@ -1,0 +1,158 @@
+#include "job/files/row_join.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "job/files/line_join.h"
+#include "job/files/row_sort.h"
+#include "join/csv_join_rows.h"
+#include "record/csv_keys.h"
+
+namespace xxl {
+namespace {
+
+// The rows of one side: names of columns are looked up in a header, and the number of columns is
+// known from the first row.
+struct RowSide {
+  CsvOrder order;
+  std::shared_ptr<const CsvKeys> keys;
+  std::size_t width = 0;                // 0: not known
+  std::optional<bool> carriage_return;  // at the end of the first row, if there is one
+
+  void make() { keys = make_csv_keys(order); }
+
+  // What is wrong with a row.
+  std::optional<std::string> check(std::string_view row, bool checks_width) const {
+    auto fault = keys->check(row);
+    if (fault || !checks_width || width == 0) return fault;
+    thread_local RowFields fields;
+    fields.parse(row, order.fields);
+    if (fields.size() <= width) return fault;
+    return "the row has " + format_count(fields.size(), "column") + ", the first one has " +
+           std::to_string(width);
+  }
+};
+
+using RowSides = std::array<RowSide, kJoinSides>;
+
+void check_header(std::string_view header, FieldSyntax syntax, const std::string& path) {
+  RowFields fields;
+  fields.parse(without_byte_order_mark(header), syntax);
+  if (!fields.fault()) return;
+  throw Error(ErrorCode::bad_input, "the header is malformed: " + fields.fault().describe(), path,
+              0);
+}
+
+void check_types_of_keys(const RowSides& sides) {
+  check_parts_of_keys(sides[0].order.keys.size(), sides[1].order.keys.size());
+  for (std::size_t i = 0; i < sides[0].order.keys.size(); ++i) {
+    const CsvKey& r = sides[0].order.keys[i];
+    const CsvKey& s = sides[1].order.keys[i];
+    if (r.type == s.type && r.descending == s.descending) continue;
+    const auto described = [](const CsvKey& key) {
+      return std::string(type_word(key.type)) + (key.descending ? ", descending" : "");
+    };
+    throw Error(ErrorCode::usage, "key " + std::to_string(i + 1) + " is " + described(r) +
+                                      " on the left and " + described(s) +
+                                      " on the right: give both the same type and direction");
+  }
+}
+
+CsvRowFormat row_format(const RowSides& sides, const std::string& filler) {
+  CsvRowFormat format;
+  format.fields = sides[0].order.fields;
+  format.filler = filler;
+  // As R's rows do.
+  format.carriage_return =
+      sides[0].carriage_return.value_or(sides[1].carriage_return.value_or(false));
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    for (const CsvKey& key : sides[side].order.keys) {
+      format.key_columns[side].push_back(key.column.index);
+    }
+    format.widths[side] = sides[side].width;
+  }
+  return format;
+}
+
+// What is done with the rows of one side as they are read.
+void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, bool checks_width,
+              GeneralJoinOptions& join) {
+  const auto own = [sides, side]() -> RowSide& { return (*sides)[side]; };
+  const std::string path = join.inputs[side];
+  if (join.syntax.header) {
+    join.keys_of_header[side] = [own, path](std::string_view header) {
+      check_header(header, own().order.fields, path);
+      resolve_columns(own().order, header, path);
+      own().make();
+      return own().keys;
+    };
+  } else {
+    own().make();
+    join.keys[side] = own().keys;
+  }
+  join.first_record[side] = [own, path, has_header = join.syntax.header](std::string_view row) {
+    RowFields fields;
+    fields.parse(without_byte_order_mark(row), own().order.fields);
+    if (fields.fault() && !has_header) {
+      throw Error(ErrorCode::bad_input,
+                  "the first row is malformed, and it says how many columns there are", path, 0);
+    }
+    own().width = fields.fault() ? 0 : fields.size();
+    own().carriage_return = row.ends_with('\r');
+  };
+  join.malformed[side] = [own, checks_width](std::string_view row) {
+    return own().check(row, checks_width);
+  };
+}
+
+// Rows are in the order of the key.
+void set_parts(const RowJoin& rows, const std::shared_ptr<RowSides>& sides, GeneralJoinOptions& join) {
+  if (join.part_by.empty()) return;
+  if (parse_csv_key(join.part_by).column != rows.orders[0].keys.front().column) {
+    throw Error(ErrorCode::usage,
+                "--part-by=" + join.part_by +
+                    ": parts of a join are by the first column of the key of R, as "
+                    "it is given there");
+  }
+  join.keys_of_parts = [sides, of_r = rows.records_of_r] {
+    CsvOrder order = (*sides)[0].order;
+    order.keys.resize(1);
+    if (!of_r) order.keys.front().column.index = 0;
+    return make_csv_keys(order);
+  };
+}
+
+}  // namespace
+
+void set_rows(const RowJoin& rows, GeneralJoinOptions& join) {
+  const auto sides = std::make_shared<RowSides>();
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    check_names_of_columns(rows.orders[side], join.syntax.header);
+    (*sides)[side].order = rows.orders[side];
+    set_side(sides, side, !rows.records_of_r, join);
+  }
+  check_types_of_keys(*sides);
+  set_parts(rows, sides, join);
+  set_row_syntax(rows.orders[0], join, join.syntax);
+  if (!rows.empty_keys_match) {
+    join.matches_nothing = [sides](std::string_view row) {
+      const CsvOrder& order = (*sides)[0].order;
+      return std::any_of(order.keys.begin(), order.keys.end(), [&](const CsvKey& key) {
+        return field_content(row, order.fields, key.column.index).empty();
+      });
+    };
+  }
+  if (rows.records_of_r) return set_records_of_r(join);
+  join.make_rows = [sides, filler = rows.filler] {
+    return std::make_unique<CsvJoinRows>(row_format(*sides, filler));
+  };
+  join.header_row = [sides, filler = rows.filler, suffixes = rows.suffixes](const auto& headers) {
+    return joined_header(row_format(*sides, filler), headers, suffixes);
+  };
+}
+
+}  // namespace xxl

@@ -1,0 +1,123 @@
+#include "job/files/row_sort.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "base/units.h"
+#include "record/csv_keys.h"
+#include "record/row_fold.h"
+
+namespace xxl {
+namespace {
+
+// The keys, once they are known: names of columns are looked up in a header.
+struct Keys {
+  CsvOrder order;
+  std::shared_ptr<const CsvKeys> made;
+
+  void make() {
+    check_folds(order);
+    check_folds_keep_key(order);
+    made = make_csv_keys(order);
+  }
+};
+
+// After as much text, a quote that is not closed is known as a stray one. It is a small part of -S,
+// as all inputs of a merge may have one at the same time.
+constexpr std::uint64_t kMostOpenBytes = kMiB;
+constexpr std::uint64_t kMostOpenPart = 16;
+
+// Of the memory of -S, for one field of --collect: each thread may be making one.
+constexpr std::uint64_t kCollectedPart = 16;
+
+// Sorts by `key` first, and makes it the key of parts.
+void part_by(const CsvKey& key, const std::shared_ptr<Keys>& keys, GeneralSortOptions& sort) {
+  std::vector<CsvKey>& all = keys->order.keys;
+  if (all.empty() || all.front() != key) all.insert(all.begin(), key);
+  sort.keys_of_parts = [keys] {
+    CsvOrder of_parts = keys->order;
+    of_parts.keys.resize(1);
+    of_parts.folds.clear();
+    return make_csv_keys(of_parts);
+  };
+}
+
+// The fields of the key, or the whole row.
+std::string key_text(const CsvOrder& order, std::string_view row) {
+  std::string text;
+  for (const CsvKey& key : order.keys) {
+    if (!text.empty()) text += order.fields.separator;
+    text += field_content(row, order.fields, key.column.index);
+  }
+  return order.keys.empty() ? std::string(row) : text;
+}
+
+void check_no_column_is_named_count(const CsvOrder& order) {
+  for (const CsvFold& fold : order.folds) {
+    if (fold.name != kCountColumn) continue;
+    throw Error(ErrorCode::usage, "--count makes a column '" + fold.name + "': give that of --" +
+                                      std::string(name_of(fold.kind)) + " another name");
+  }
+}
+
+}  // namespace
+
+void check_names_of_columns(const CsvOrder& order, bool header) {
+  const CsvColumn* const named = first_named(order);
+  if (header || named == nullptr) return;
+  throw Error(ErrorCode::usage, "column " + quote_controls(named->name) +
+                                    ": naming one requires --header; without it, columns have "
+                                    "numbers, from 1, as in --key=2:number");
+}
+
+void set_row_syntax(const CsvOrder& order, const JobOptions& job, RecordSyntax& syntax) {
+  syntax.rows = true;
+  syntax.fields = order.fields;
+  syntax.most_open_bytes =
+      static_cast<std::size_t>(std::min(kMostOpenBytes, job.given_memory_bytes() / kMostOpenPart));
+}
+
+void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
+  if (rows.count && sort.syntax.header) check_no_column_is_named_count(rows.order);
+  const auto keys = std::make_shared<Keys>();
+  keys->order = rows.order;
+  keys->order.count = rows.count;
+  if (!sort.part_by.empty()) part_by(parse_csv_key(sort.part_by, rows.reverse), keys, sort);
+  check_names_of_columns(keys->order, sort.syntax.header);
+  sort.key_text = [keys](std::string_view row) { return key_text(keys->order, row); };
+  set_row_syntax(rows.order, sort, sort.syntax);
+  if (sort.syntax.header) {
+    sort.keys_of_header = [keys, path = sort.inputs.front()](std::string_view header) {
+      resolve_columns(keys->order, header, path);
+      keys->make();
+      return keys->made;
+    };
+  } else {
+    keys->make();
+    sort.keys = keys->made;
+  }
+  sort.malformed = [keys](std::string_view row) { return keys->made->check(row); };
+  if (!rows.count && rows.order.folds.empty()) return;
+  sort.unique = true;
+  const auto fold_options = [keys, most_bytes = sort.memory_bytes / kCollectedPart] {
+    const CsvOrder& order = keys->order;
+    return RowFoldOptions{
+        .fields = order.fields,
+        .folds = order.folds,
+        .count = order.count,
+        .header_columns = order.header_columns,
+        .most_collected_bytes = most_bytes,
+        .key_text = [keys](std::string_view row) { return key_text(keys->order, row); }};
+  };
+  sort.fold = [fold_options] { return make_row_fold(fold_options()); };
+  sort.header_written = [fold_options](std::string_view header) {
+    return folded_header(header, fold_options());
+  };
+}
+
+}  // namespace xxl

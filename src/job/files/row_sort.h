@@ -1,0 +1,25 @@
+// A sort of rows of CSV and TSV, as a sort of text.
+#pragma once
+
+#include "job/general_sort/general_sort_options.h"
+#include "record/csv_order.h"
+
+namespace xxl {
+
+struct RowSort {
+  CsvOrder order;
+  bool count = false;    // the number of rows of a key, as one more column
+  bool reverse = false;  // the direction of the key of parts, if that does not say
+};
+
+// Completes `sort`, of which the inputs, memory and syntax.header are set. If something is counted
+// or folded, there is one row for each key. Throws Error{usage}.
+void set_rows(const RowSort& rows, GeneralSortOptions& sort);
+
+// What rows of `order` are in the files of a job; the memory of the job is set.
+void set_row_syntax(const CsvOrder& order, const JobOptions& job, RecordSyntax& syntax);
+
+// Throws Error{usage} where columns are called by names that no header tells.
+void check_names_of_columns(const CsvOrder& order, bool header);
+
+}  // namespace xxl

@@ -1,0 +1,269 @@
+// Sorts of files: each becomes a sort of text or of binary records.
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "job/files/job_spec.h"
+#include "job/files/line_sort.h"
+#include "job/files/row_sort.h"
+#include "job/files/text_kind.h"
+#include "job/inputs.h"
+#include "job/job_defaults.h"
+#include "job/fixed_sort/fixed_sort.h"
+#include "job/general_sort/kept_order.h"
+#include "job/general_sort/general_sort.h"
+#include "record/fold_kind.h"
+#include "record/format_key.h"
+#include "record/key_text.h"
+#include "record/line_counter.h"
+#include "record/line_keys.h"
+#include "record/line_order.h"
+#include "xxl/sort.h"
+
+namespace xxl {
+namespace {
+
+void refuse_members_of_others(const SortJob& job, TextKind kind) {
+  const bool text = kind != TextKind::none;
+  const bool lines = kind == TextKind::lines;
+  const bool rows = kind == TextKind::rows;
+  const MemberCheck members[] = {
+      {"field_separator", !job.field_separator.empty(), text},
+      {"header", job.header, text},
+      {"sums", !job.sums.empty(), !lines},
+      {"folds", !job.folds.empty(), !lines},
+      {"flags", !job.flags.empty(), lines},
+      {"stable", job.stable, lines},
+      {"zero_terminated", job.zero_terminated, lines},
+      {"empty_last", job.empty_last, rows},
+      {"invalid", job.invalid != "error", rows},
+      {"skip_malformed", job.skip_malformed, rows},
+      {"quotes", !job.quotes, rows},
+  };
+  check_members("SortJob", job.record, members);
+}
+
+// What sorts of all records have.
+template <class Options>
+Options common_options(const SortSpec& spec) {
+  auto options = engine_options<Options>(spec, spec);
+  options.record_kind = spec.record;
+  options.inputs = spec.inputs;
+  if (options.inputs.empty()) options.inputs.push_back("-");
+  options.unique = spec.unique;
+  options.merge_only = spec.merge_only;
+  options.skip = spec.skip;
+  options.limit = spec.limit;
+  return options;
+}
+
+std::vector<GivenFold> folds_of(const SortJob& job) {
+  std::vector<GivenFold> folds;
+  for (const std::string& field : job.sums) folds.push_back({FoldKind::sum, field});
+  for (const std::string& text : job.folds) {
+    const std::size_t equals = text.find('=');
+    const std::optional<FoldKind> kind = fold_kind(text.substr(0, equals));
+    if (!kind || equals == text.npos) {
+      throw Error(ErrorCode::usage, "SortJob::folds: '" + text +
+                                        "' is not FOLD=FIELD, FOLD being sum, min, max, mean, "
+                                        "first, last or collect");
+    }
+    folds.push_back({*kind, text.substr(equals + 1)});
+  }
+  return folds;
+}
+
+LineOrder line_order(const SortSpec& job) {
+  if (job.line_order) return *job.line_order;
+  LineOrder order;
+  for (const std::string& key : job.keys) order.fields.push_back(parse_line_key(key));
+  for (const char letter : job.flags) {
+    if (set_line_key_flag(letter, BlankSide::both, order.flags)) continue;
+    throw Error(ErrorCode::usage, std::string("SortJob::flags: unknown letter '") + letter +
+                                      "', use those of \"bdfghiMnRV\"");
+  }
+  order.flags.reverse |= job.reverse;
+  order.separator = given_separator(job.field_separator);
+  order.stable = job.stable;
+  auto& salt = order.random_salt;
+  if (getrandom(salt.data(), salt.size(), 0) != static_cast<ssize_t>(salt.size())) {
+    throw_io_error(errno, "cannot get random bytes", {});
+  }
+  return order;
+}
+
+CsvOrder row_order(const SortJob& job) {
+  if (job.reverse && job.keys.empty() && job.part_by.empty()) {
+    throw Error(ErrorCode::usage, "SortJob::reverse of rows needs keys");
+  }
+  CsvOrder order;
+  order.fields = fields_of_rows(job.record, given_separator(job.field_separator), job.quotes);
+  for (const std::string& key : job.keys) order.keys.push_back(parse_csv_key(key, job.reverse));
+  order.empty_last = job.empty_last;
+  const std::optional<InvalidKeys> invalid = invalid_keys_named(job.invalid);
+  if (!invalid) {
+    throw Error(ErrorCode::usage,
+                "SortJob::invalid is error, first or last, not " + in_quotes(job.invalid));
+  }
+  order.invalid = *invalid;
+  for (const auto& [kind, field] : folds_of(job)) {
+    order.folds.push_back(parse_csv_fold(kind, field));
+  }
+  return order;
+}
+
+void set_lines(const SortSpec& spec, GeneralSortOptions& sort) {
+  sort.syntax.terminator = spec.zero_terminated ? '\0' : '\n';
+  if (spec.shuffle_seed) return;
+  LineOrder order = line_order(spec);
+  order.unique |= sort.unique || (spec.set_rule && *spec.set_rule != GroupRule::all);
+  if (spec.count) sort.fold = make_line_counter;
+  set_parts_of_lines(order, sort);
+  sort.keys = make_line_keys(order);
+  if (!spec.set_rule || !spec.header) return;
+  // The header is checked to be that of all inputs, as for rows.
+  sort.keys_of_header = [keys = sort.keys](std::string_view) { return keys; };
+}
+
+void set_records(const SortSpec& spec, GeneralSortOptions& sort) {
+  const RecordFormat format = format_of(spec);
+  sort.syntax.record_bytes = format.record_bytes;
+  sort.record_kind = format.name;
+  sort.key_text = key_text_of(format);
+  if (!spec.shuffle_seed) sort.keys = std::make_shared<FormatKey>(format);
+}
+
+bool is_union(GroupRule rule) {
+  return rule == GroupRule::all || rule == GroupRule::first;
+}
+
+// Tags records with the number of their input.
+void tag_inputs(GeneralSortOptions& sort) {
+  sort.tags.kind = RecordTags::Kind::input;
+  std::uint32_t number = 0;
+  for (const std::string& input : std::exchange(sort.inputs, {})) {
+    const std::vector<std::string> files = input_paths({input});
+    sort.inputs.insert(sort.inputs.end(), files.begin(), files.end());
+    sort.tags.inputs.insert(sort.tags.inputs.end(), files.size(), number++);
+  }
+}
+
+// A key of a type, followed by what is left of the record.
+void extend_to_record(RecordFormat& format) {
+  KeyField& key = format.key.front();
+  if (key.type == KeyType::bytes) {
+    key.length = format.record_bytes;
+  } else if (const std::size_t left = format.record_bytes - key.length; left > 0) {
+    format.key.push_back({.offset = key.length, .length = left, .descending = key.descending});
+  }
+}
+
+template <class OfText, class OfRecords>
+auto visit(const SortSpec& spec, OfText&& of_text, OfRecords&& of_records) {
+  return is_fixed(spec) ? of_records(fixed_options(spec)) : of_text(general_options(spec));
+}
+
+}  // namespace
+
+SortSpec spec_of(const SortJob& job) {
+  refuse_members_of_others(job, text_kind(job.record));
+  return {job, {}};
+}
+
+RecordFormat format_of(const SortSpec& spec) {
+  RecordFormat format = parse_record_format(spec.record, spec.keys, spec.reverse, kTextKinds);
+  if (!spec.part_by.empty()) part_by_field(spec.part_by, spec.reverse, format);
+  if (spec.set_rule && spec.keys.empty()) extend_to_record(format);
+  return format;
+}
+
+bool is_fixed(const SortSpec& spec) {
+  return text_kind(spec.record) == TextKind::none && !spec.keep_order && !spec.shuffle_seed &&
+         (!spec.set_rule || is_union(*spec.set_rule));
+}
+
+FixedSortOptions fixed_options(const SortSpec& spec) {
+  auto options = common_options<FixedSortOptions>(spec);
+  options.format = format_of(spec);
+  options.fold = parse_record_fold(folds_of(spec), spec.count, options.format);
+  options.unique &= !options.fold.folds();
+  options.unique |= spec.set_rule == GroupRule::first;
+  options.merge_on_accelerator = spec.merge_on_accelerator;
+  const RecordFormat output = options.output_format();
+  options.record_kind = output.name;
+  options.key_text = key_text_of(output);
+  return options;
+}
+
+GeneralSortOptions general_options(const SortSpec& spec) {
+  auto options = common_options<GeneralSortOptions>(spec);
+  options.syntax.header = spec.header;
+  options.syntax.skip_malformed = spec.skip_malformed;
+  options.unique |= spec.count || spec.set_rule == GroupRule::first;
+  options.check_merged = spec.check_merged;
+  options.compress_program = spec.compress_program;
+  options.on_no_compress_program = spec.on_no_compress_program;
+  const bool tells_inputs_apart = spec.set_rule && !is_union(*spec.set_rule);
+  if (tells_inputs_apart) std::ranges::rotate(options.inputs, options.inputs.begin() + 1);
+  if (spec.shuffle_seed) options.tags = {RecordTags::Kind::random, *spec.shuffle_seed};
+  switch (text_kind(spec.record)) {
+    case TextKind::lines:
+      set_lines(spec, options);
+      break;
+    case TextKind::rows:
+      set_rows({.order = row_order(spec), .count = spec.count, .reverse = spec.reverse}, options);
+      break;
+    case TextKind::none:
+      set_records(spec, options);
+  }
+  if (tells_inputs_apart) {
+    options.group_rule_of_inputs = *spec.set_rule;
+    tag_inputs(options);
+  }
+  return options;
+}
+
+SortPlan plan_sort(const SortSpec& spec) {
+  return visit(spec, spec.keep_order ? plan_sort_in_kept_order : plan_general_sort,
+               [](const FixedSortOptions& options) { return plan_sort(options); });
+}
+
+SortReport do_job(const SortSpec& spec) {
+  return visit(spec, spec.keep_order ? sort_in_kept_order : general_sort, fixed_sort);
+}
+
+OrderCheck check_order(const SortSpec& spec) {
+  return visit(spec, check_general_order,
+               [](const FixedSortOptions& options) { return check_order(options); });
+}
+
+SortPlan plan_sort(const SortJob& job) {
+  return plan_sort(spec_of(job));
+}
+
+SortReport sort_files(const SortJob& job) {
+  return do_job(spec_of(job));
+}
+
+OrderCheck check_order(const SortJob& job) {
+  if (job.inputs.size() > 1 || job.merge_only || job.skip != 0 || job.limit || job.count ||
+      !job.sums.empty() || !job.folds.empty()) {
+    throw Error(
+        ErrorCode::usage,
+        "check_order takes one input, and no merge_only, skip, limit, count, sums or folds");
+  }
+  return check_order(spec_of(job));
+}
+
+}  // namespace xxl

@@ -1,0 +1,619 @@
+// The sort of text from end to end. In order: open the inputs; divide the memory; open the output;
+// form runs; merge them, in as many passes as needed; check that what went in came out; publish.
+// Nothing appears before the last step.
+#include "job/general_sort/general_sort.h"
+#include "job/attempts.h"
+#include "job/job_io.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/machine_limits.h"
+#include "base/memory_region.h"
+#include "base/quote.h"
+#include "base/units.h"
+#include "base/workers.h"
+#include "job/order_guess.h"
+#include "job/phase_meter.h"
+#include "job/fixed_sort/plan.h"
+#include "job/general_sort/cell_size.h"
+#include "job/general_sort/emit_rules.h"
+#include "job/general_sort/file_cursor.h"
+#include "job/general_sort/file_merge_plan.h"
+#include "job/general_sort/lazy_scratch.h"
+#include "job/general_sort/long_records.h"
+#include "job/general_sort/run_reducer.h"
+#include "job/general_sort/shared_general.h"
+#include "job/general_sort/general_destination.h"
+#include "job/general_sort/general_formation.h"
+#include "job/general_sort/general_job_plan.h"
+#include "job/general_sort/general_memory.h"
+#include "merge/cell_emitter.h"
+#include "merge/record_emitter.h"
+#include "merge/run_cursor.h"
+#include "merge/spread_merger.h"
+#include "merge/general_merger.h"
+#include "record/descending_record.h"
+#include "run/compressed_bytes.h"
+#include "run/run_tables.h"
+#include "run/general_output.h"
+
+namespace xxl {
+namespace {
+
+constexpr std::size_t kJoinedBytes = 32 * kKiB;  // longer records may lie in several buffers
+// More files take longer to be merged than to be sorted, by one thread.
+constexpr std::size_t kMostGuessedFiles = 16;
+
+// One sort.
+class GeneralSorting final : public CallerSort {
+ public:
+  // `assumes_sorted`: merges inputs that look sorted; gives up where they are not.
+  explicit GeneralSorting(const GeneralSortOptions& options, bool assumes_sorted = false)
+      : GeneralSorting(options,
+                    open_general_inputs(options.inputs, options.syntax, options.compressed_by_suffix),
+                    assumes_sorted) {}
+  // With `inputs` that are open, those of the options.
+  GeneralSorting(const GeneralSortOptions& options, Inputs inputs, bool assumes_sorted = false)
+      : options_(options),
+        assumes_sorted_(assumes_sorted),
+        keys_(sorting_keys(options.tags, options.keys)),
+        inputs_(std::move(inputs)),
+        planned_(plan_general_job(options, inputs_)),
+        memory_(planned_.input, monitor_) {}
+
+  SortPlan plan() const;
+  std::string planned_backend() const { return backend_name(options_, is_little_); }
+  SortReport run() override;
+  void write_again() override;
+  void stop_writing() override { stopped_ = true; }
+  // After an accelerator has failed: true if the CPU may take over.
+  bool may_start_again() const {
+    return options_.acceleration == Acceleration::if_it_pays && destination_.appears_at_end();
+  }
+
+ private:
+  void take_header(std::size_t input, std::string_view header);
+  void check_shared_tables() const;
+  void perform(const std::function<void()>& work);
+  GeneralSortOptions with_memory(std::uint64_t memory) const;
+  bool merges_with(std::uint64_t memory, const LongRecords& needs);
+  std::uint64_t joined_needed(std::size_t longest);
+  void sort();
+  void form_runs();
+  void begin_output(std::uint64_t bytes);
+  void merge_formed();
+  void write_sorted(GeneralOffload& offload, std::uint64_t record_bytes);
+  void merge_shared(BlockMemory& blocks);
+  void merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks, const KeyRange& range = {});
+  std::size_t part_streams(std::uint64_t cell_bytes) const;
+  void merge_to_parts(std::uint64_t cell_bytes, std::size_t streams);
+  void merge_files();
+  std::vector<std::unique_ptr<RecordCursor>> open_files(std::size_t first, std::size_t count);
+  RecordMerge::OnDisorder on_disorder() const;
+  void write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
+                   RecordMerge::OnDisorder on_disorder = {});
+  void finish();
+  io::ReadBack::Reader reader_of_output();
+  void check_output(const MultisetHash& written, const MultisetHash& removed,
+                    const MultisetHash& input) const;
+
+  const GeneralSortOptions options_;
+  const bool assumes_sorted_;
+  std::shared_ptr<const KeyExtractor> keys_;  // null until the header says which
+  SortReport report_;
+  PhaseMeter meter_{report_, options_};
+  Inputs inputs_;
+  const PlannedGeneral planned_;
+  const bool is_little_ =
+      !planned_.accelerator && options_.shared == nullptr && is_little(options_, inputs_);
+  Monitor monitor_{options_.stop};
+  GeneralMemory memory_;
+  std::unique_ptr<io::IoService> io_;
+  std::unique_ptr<LazyScratch> scratch_;
+  std::optional<std::string> header_;
+  std::size_t header_input_ = 0;  // that it is of
+  GeneralDestination destination_{options_, options_.shared, monitor_};
+  std::unique_ptr<Workers> workers_;
+  std::optional<GeneralFormation> formation_;
+  std::vector<std::unique_ptr<GeneralRun>> runs_;
+  std::vector<MergeSource> sources_;  // of the merge into the output
+  MultisetHash removed_;              // before it: not kept
+  std::atomic<bool> stopped_ = false;
+  GeneralTotals totals_;
+  MultisetHash input_hash_;
+  std::size_t joined_bytes_ = 0;     // memory left for long records of merged files
+  std::uint64_t joined_needed_ = 0;  // by these, once that has been found out
+  LongRecords needs_;                // of runs that are merged
+};
+
+SortPlan GeneralSorting::plan() const {
+  const GeneralGeometry& geometry = memory_.geometry();
+  SortPlan plan;
+  plan.input_bytes = inputs_.bytes;
+  plan.input_size_known = inputs_.size_known;
+  plan.memory_bytes = options_.memory_bytes;
+  plan.sort_memory_bytes = geometry.regions * geometry.region_bytes;
+  plan.block_bytes = geometry.block_bytes;
+  plan.threads = memory_.threads();
+  plan.record_kind = options_.syntax.record_bytes != 0 ? "records"
+                     : options_.syntax.rows            ? "rows"
+                                                       : "lines";
+  plan.merge_degree = geometry.merge_degree;
+  if (options_.batch_size != 0)
+    plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
+  plan.no_accelerator = planned_.no_accelerator;
+  plan.skip = options_.skip;
+  plan.limit = options_.limit;
+  plan.expected_runs = geometry.runs;
+  if (planned_.accelerator) {
+    const auto run_bytes = std::max<std::uint64_t>(planned_.accelerator->chunk_bytes, 1);
+    plan.device = planned_.accelerator->description;
+    plan.sort_memory_bytes = run_bytes * planned_.accelerator->chunks;
+    plan.expected_runs = inputs_.bytes / run_bytes + 1;
+  }
+  if (options_.merge_only) {
+    plan.expected_runs = inputs_.files.size();
+    plan.passes = 1;
+  } else if (memory_.holds_input()) {
+    plan.expected_runs = 1;
+  } else {
+    plan.passes = std::max(1U, merge_passes(plan.expected_runs, plan.merge_degree));
+    if (!planned_.accelerator) plan.passes = std::max(plan.passes, geometry.passes);
+    plan.scratch_bytes = memory_.scratch_bytes();
+  }
+  return plan;
+}
+
+void GeneralSorting::take_header(std::size_t input, std::string_view header) {
+  const bool is_row = options_.syntax.rows;
+  if (!header_) {
+    header_ = std::string(header);
+    header_input_ = input;
+    if (options_.keep_header) options_.keep_header(header);
+    if (options_.keys_of_header) {
+      keys_ = sorting_keys(options_.tags,
+                           options_.keys_of_header(is_row ? without_line_end(header) : header));
+    }
+    return;
+  }
+  const bool is_same =
+      is_row ? have_same_names(*header_, header, options_.syntax.fields) : *header_ == header;
+  if (options_.keys_of_header && !is_same) {
+    const std::string first = options_.shared != nullptr
+                                  ? "the first file"  // which may be another one's
+                                  : quote_controls(inputs_.files[header_input_].path());
+    throw Error(ErrorCode::bad_input,
+                "the header is not that of " + first + ": give files with the same columns",
+                inputs_.files[input].path(), 0);
+  }
+}
+
+// Throws Error{no_space} if the merge will certainly lack memory for the tables of the runs of all:
+// without triggers, and with runs as long as regions.
+void GeneralSorting::check_shared_tables() const {
+  const bool are_all_kept =
+      !options_.has_groups() && !options_.malformed && !options_.needed_of_run();
+  if (options_.shared == nullptr || !are_all_kept) return;
+  const GeneralGeometry& geometry = memory_.geometry();
+  const std::uint64_t of_merge = options_.most_input_bytes / options_.shared->ranks();
+  const std::uint64_t own =
+      least_table_bytes(inputs_.bytes, geometry.region_bytes, geometry.block_bytes);
+  const std::uint64_t merged =
+      of_merge / geometry.block_bytes * (sizeof(GeneralBlock) + kMergedBlockBytes);
+  if (std::max(own, merged) > geometry.table_bytes)
+    throw Error(ErrorCode::no_space, kTooManyTables);
+}
+
+SortReport GeneralSorting::run() {
+  check_shared_tables();
+  report_.plan = plan();
+  const bool is_whole = inputs_.size_known && !options_.skip && !options_.limit &&
+                        !options_.has_groups() && options_.output_codec() == Codec::none;
+  destination_.open(!options_.merge_only || inputs_.size_known,
+                    is_whole ? inputs_.bytes + inputs_.files.size() : 0);
+  io_ = open_io(options_, {}, is_little_);
+  report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
+  workers_ = std::make_unique<Workers>(
+      memory_.threads(), is_little_ ? Workers::Threads::none : Workers::Threads::wanted);
+  scratch_ = std::make_unique<LazyScratch>(options_, memory_, *io_, monitor_);
+  meter_.watch(*io_, *workers_);
+  if (assumes_sorted_) scratch_->reserve();
+  perform([this] { options_.merge_only ? merge_files() : sort(); });
+  return report_;
+}
+
+void GeneralSorting::write_again() {
+  XXL_CHECK(options_.repeatable);
+  stopped_ = false;
+  perform([this] { merge_formed(); });
+}
+
+void GeneralSorting::perform(const std::function<void()>& work) {
+  const std::uint64_t given = options_.given_memory_bytes();
+  with_memory_advice(
+      given, [&] { monitor_.run(work); }, [this] { return needs_; },
+      [this](std::uint64_t memory, const LongRecords& needs) {
+        if (options_.shared != nullptr && !options_.shared->can_send(needs.longest, memory)) {
+          return false;
+        }
+        return options_.merge_only ? merges_with(memory, needs)
+                                   : geometry_for(with_memory(memory), inputs_, needs).has_value();
+      });
+  finish();
+}
+
+// The options, if `memory` were given in place of -S.
+GeneralSortOptions GeneralSorting::with_memory(std::uint64_t memory) const {
+  GeneralSortOptions options = options_;
+  const double part =
+      static_cast<double>(options.memory_bytes) / static_cast<double>(options.given_memory_bytes());
+  options.memory_bytes = static_cast<std::uint64_t>(part * static_cast<double>(memory));
+  options.stored = planned_.input.stored;  // inputs are sampled once
+  return options;
+}
+
+// Whether a merge of the inputs would have enough of `memory` for the longest records of each.
+bool GeneralSorting::merges_with(std::uint64_t memory, const LongRecords& needs) {
+  const GeneralSortOptions options = with_memory(memory);
+  const auto geometry = geometry_for(options, inputs_, {});
+  if (!geometry || geometry->merge_bytes < needs.merged) return false;
+  if (joined_needed_ == 0) joined_needed_ = joined_needed(needs.longest);
+  const std::size_t degree =
+      files_at_once(options, inputs_, *geometry, memory_.threads(), is_little_);
+  const std::size_t count = group_from(options, inputs_, 0, degree);
+  return plan_file_merge(*geometry, std::span(inputs_.files).first(count)).joined_bytes >=
+         joined_needed_;
+}
+
+// What is held of merged files at once: of each its longest record, and one that was before. Of
+// what cannot be read again only `longest` is known.
+std::uint64_t GeneralSorting::joined_needed(std::size_t longest) {
+  std::uint64_t needed = 0, before = 0;
+  bool has_stream = false;
+  for (io::File& file : inputs_.files) {
+    const RecordLengths::Longest of_file = longest_of(file, options_.syntax, options_.stop);
+    has_stream |= !file.seekable();
+    if (of_file[0] >= kJoinedBytes) needed += JoinedRecord::memory_bytes(of_file[0]);
+    if (of_file[1] >= kJoinedBytes) before = std::max(before, of_file[1]);
+  }
+  if (has_stream || needed == 0) needed += JoinedRecord::memory_bytes(longest);
+  return needed + (before == 0 ? 0 : JoinedRecord::memory_bytes(before));
+}
+
+void GeneralSorting::sort() {
+  form_runs();
+  if (GeneralOffload* const offload = formation_->offload_that_holds_all()) {
+    write_sorted(*offload, formation_->record_bytes());
+  } else {
+    merge_formed();
+  }
+}
+
+void GeneralSorting::form_runs() {
+  if (options_.shared != nullptr) {
+    if (const auto& header = options_.shared->header(0)) take_header(0, *header);
+  }
+  meter_.begin(Phase::forming_runs, inputs_.size_known ? inputs_.bytes : 0);
+  GeneralFormation& formation = formation_.emplace(FormationContext{
+      options_, inputs_, monitor_, *workers_, *io_, memory_, *scratch_,
+      planned_.accelerator ? options_.accelerator : nullptr,
+      [this](std::size_t input, std::string_view header) { take_header(input, header); },
+      [this]() -> const KeyExtractor& { return *keys_; }});
+  formation.run();
+  if (keys_ == nullptr) keys_ = std::make_shared<DescendingRecord>();  // no header, no records
+  input_hash_ = formation.input_hash();
+  removed_ = formation.removed_hash();
+  report_.skipped = formation.skipped();
+  report_.accelerator = formation.accelerator_report();
+  sources_ = formation.sources();
+  runs_ = formation.take_runs();
+  report_.runs = sources_.size();
+  meter_.end("form runs");
+}
+
+// Output goes to its destination from now on: the header, and records that take `bytes` with their
+// frames, if none is left out. Memory is not divided again.
+void GeneralSorting::begin_output(std::uint64_t bytes) {
+  const RecordSyntax& syntax = options_.output_syntax();
+  destination_.begin(bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
+                     syntax.record_bytes, memory_, *io_);
+  std::optional<std::string> header = options_.header_kept ? options_.header_kept() : header_;
+  if (!header || options_.keep_header) return;
+  if (options_.header_written) header = options_.header_written(*header);
+  destination_.text().write_header(destination_.tickets()++, *header, syntax);
+}
+
+// Merges all runs into the output.
+void GeneralSorting::merge_formed() {
+  const std::uint64_t record_bytes = formation_->record_bytes();
+  meter_.begin(Phase::merging, record_bytes);
+  BlockMemory blocks(monitor_);
+  for (const auto span : formation_->free_memory()) blocks.extents().add(span);
+  if (options_.shared != nullptr) return merge_shared(blocks);
+  RunReducer& reducer = formation_->reducer();
+  needs_ = long_records(sources_, options_.has_groups());
+  sources_ = reducer.reduce(std::move(sources_), blocks);
+  totals_ = {};
+  totals_.removed = removed_;
+  totals_.removed += reducer.removed();
+  const bool any = std::any_of(sources_.begin(), sources_.end(),
+                               [](const MergeSource& source) { return source.run != nullptr; });
+  report_.passes = reducer.passes() + (any ? 1 : 0);
+  report_.merge_degree = sources_.size();
+  give_back_free_memory();
+  begin_output(formation_->output_bytes());
+  const std::uint64_t bytes = cell_bytes(input_hash_.records, record_bytes, memory_);
+  if (const std::size_t streams = part_streams(bytes); streams > 1) {
+    merge_to_parts(bytes, streams);
+  } else if (merges_by_cells(sources_, record_bytes / bytes, memory_.geometry().table_bytes)) {
+    merge_cells(bytes, blocks);
+  } else {
+    write_merge(cursors_of(sources_, scratch_->opened(), blocks));
+  }
+  destination_.text().finish();
+  meter_.end("merge");
+}
+
+// Merges what of the runs of all sorts is to be written by this one.
+void GeneralSorting::merge_shared(BlockMemory& blocks) {
+  SharedJob& shared = *options_.shared;
+  GeneralScratch& scratch = scratch_->get();
+  RunReducer& reducer = formation_->reducer();
+  needs_ = long_records(sources_, options_.has_groups());
+  sources_ = reducer.reduce(std::move(sources_), blocks,
+                            RunReducer::most_for_runs(blocks) / shared.ranks());
+  scratch.wait_for_writes();
+  totals_ = {};
+  totals_.removed = removed_;
+  totals_.removed += reducer.removed();
+  const SharedRuns runs[]{{sources_, scratch, *scratch_->store()}};
+  SharedMerge merge = shared.exchange(runs, *io_);
+  sources_ = std::move(merge.sources);
+  report_.passes = reducer.passes() + 1;
+  report_.merge_degree = sources_.size();
+  meter_.end("split runs");
+  meter_.begin(Phase::merging, merge.bytes);
+  give_back_free_memory();
+  begin_output(merge.bytes);
+  const std::uint64_t bytes = cell_bytes(merge.records, merge.bytes, memory_);
+  if (!merges_by_cells(sources_, merge.bytes / bytes, memory_.geometry().table_bytes)) {
+    throw Error(ErrorCode::no_space, kTooManyTables);
+  }
+  merge_cells(bytes, blocks, merge.range);
+  destination_.text().finish();
+  meter_.end("merge");
+}
+
+// All records, `record_bytes` in all, are one chunk of the accelerator.
+void GeneralSorting::write_sorted(GeneralOffload& offload, std::uint64_t record_bytes) {
+  report_.runs = 1;
+  meter_.begin(Phase::merging, record_bytes);
+  begin_output(record_bytes);
+  totals_ += offload.emit(destination_.text(), destination_.tickets(),
+                          [this](std::uint64_t bytes) { meter_.advance(bytes); });
+  destination_.text().finish();
+  report_.accelerator = offload.report();
+  meter_.end("write");
+}
+
+void GeneralSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks,
+                              const KeyRange& range) {
+  const GeneralMergeOptions merge{options_.output_syntax(), emit_rules(options_),
+                               options_.dropped_bytes(), &stopped_};
+  CellEmitter emitter(merge, destination_.text(), destination_.tickets(), monitor_);
+  GeneralMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
+                    memory_.workspaces(), blocks, emitter, *workers_, monitor_, range);
+  merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
+  totals_ += emitter.totals();
+}
+
+// From how many places of the output parts are written at a time: of more than one only what is
+// known, all records of runs in memory.
+std::size_t GeneralSorting::part_streams(std::uint64_t cell_bytes) const {
+  const bool whole = !options_.has_groups() && !options_.skip && !options_.limit;
+  const bool in_memory =
+      std::all_of(sources_.begin(), sources_.end(),
+                  [](const MergeSource& source) { return source.run == nullptr; });
+  if (!whole || !in_memory) return 1;
+  return destination_.streams(formation_->output_bytes(), sources_.size(), cell_bytes,
+                              memory_.threads());
+}
+
+void GeneralSorting::merge_to_parts(std::uint64_t cell_bytes, std::size_t streams) {
+  const GeneralMergeOptions merge{options_.output_syntax(), emit_rules(options_),
+                               options_.dropped_bytes(), &stopped_};
+  const auto extra_bytes = static_cast<std::ptrdiff_t>(merge.syntax.frame_bytes()) -
+                           static_cast<std::ptrdiff_t>(merge.dropped_bytes);
+  SpreadMerger merger(sources_, {keys_.get(), nullptr}, cell_bytes, extra_bytes,
+                      memory_.workspaces(), *workers_, monitor_);
+  merger.lay_out(*destination_.parts(), destination_.text());
+  CellEmitter emitter(merge, destination_.text(), merger.places(), monitor_);
+  merger.run(emitter, streams, [this](std::uint64_t bytes) { meter_.advance(bytes); });
+  totals_ += emitter.totals();
+}
+
+// sort -m.
+void GeneralSorting::merge_files() {
+  memory_.divide(0);
+  meter_.begin(Phase::merging, inputs_.size_known ? inputs_.bytes : 0);
+  const std::size_t degree =
+      files_at_once(options_, inputs_, memory_.geometry(), memory_.threads(), is_little_);
+  report_.runs = inputs_.files.size();
+  report_.passes = 1;
+  std::size_t count = group_from(options_, inputs_, 0, degree);
+  auto cursors = open_files(0, count);
+  if (count == inputs_.files.size()) {
+    report_.merge_degree = inputs_.files.size();
+    begin_output(inputs_.bytes);
+    write_merge(std::move(cursors), on_disorder());
+  } else {
+    // More files than can be merged at once: groups of them become runs.
+    RunReducer reducer(options_, *keys_, memory_, *scratch_, *workers_, monitor_);
+    std::vector<MergeSource> sources;
+    for (std::size_t first = 0;;) {
+      sources.emplace_back().run =
+          &reducer.merge_to_run(std::move(cursors), RunReducer::Table::in_scratch, on_disorder());
+      first += count;
+      if (first == inputs_.files.size()) break;
+      count = group_from(options_, inputs_, first, degree);
+      cursors = open_files(first, count);
+    }
+    BlockMemory blocks(monitor_);
+    blocks.extents().add(memory_.regions());
+    needs_ = long_records(sources, options_.has_groups());
+    sources = reducer.reduce(std::move(sources), blocks);
+    totals_.removed += reducer.removed();
+    report_.passes += reducer.passes() + 1;
+    report_.merge_degree = sources.size();
+    begin_output(inputs_.bytes);
+    write_merge(cursors_of(sources, scratch_->opened(), blocks));
+  }
+  destination_.text().finish();
+  meter_.end("merge");
+}
+
+RecordMerge::OnDisorder GeneralSorting::on_disorder() const {
+  if (assumes_sorted_) return [](const RecordCursor&) { throw GivenUp{&Attempt::assumes_order}; };
+  if (!options_.check_merged) return {};
+  return [](const RecordCursor& cursor) {
+    static_cast<const FileCursor&>(cursor).fail(
+        "not in order: merging needs sorted inputs, sort this one without -m");
+  };
+}
+
+// Cursors over inputs `first` to `first` + `count`, which share the memory.
+std::vector<std::unique_ptr<RecordCursor>> GeneralSorting::open_files(std::size_t first,
+                                                                   std::size_t count) {
+  const FileMergePlan plan =
+      plan_file_merge(memory_.geometry(), std::span(inputs_.files).subspan(first, count));
+  Carver buffers(memory_.regions());
+  joined_bytes_ = plan.joined_bytes;
+  std::vector<std::unique_ptr<RecordCursor>> cursors;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto cursor = std::make_unique<FileCursor>(
+        inputs_.files[first + i], options_, buffers.take(plan.buffer_bytes[i]), joined_bytes_, *io_,
+        monitor_, input_hash_, report_.skipped, first + i);
+    if (first + count < inputs_.files.size()) cursor->expect_others();
+    if (options_.syntax.header) {
+      if (const auto header = cursor->take_header()) take_header(first + i, *header);
+    }
+    cursors.push_back(std::move(cursor));
+  }
+  if (keys_ == nullptr) keys_ = std::make_shared<DescendingRecord>();  // no header, no records
+  return cursors;
+}
+
+// Writes all records of `cursors` to the output.
+void GeneralSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
+                              RecordMerge::OnDisorder on_disorder) {
+  RecordMerge merge(std::move(cursors), *keys_, options_.has_groups(), std::move(on_disorder));
+  PieceWriter writer(destination_.text().begin_open_ended(destination_.tickets()++),
+                     options_.output_syntax(), options_.dropped_bytes());
+  RecordEmitter emitter(writer, emit_rules(options_));
+  while (!stopped_ && merge.next() && emitter.add(merge.record(), merge.same_key())) {
+    meter_.advance(merge.record().size() + 1);
+  }
+  totals_ += emitter.finish();
+  writer.finish();
+}
+
+void GeneralSorting::finish() {
+  meter_.begin(Phase::finishing, 0);
+  monitor_.check();
+  const auto sums = destination_.sums(std::array{totals_.written, totals_.removed, input_hash_});
+  if (!stopped_) check_output(sums[0], sums[1], sums[2]);
+  if (options_.check_input) options_.check_input(input_hash_);
+  report_.output_in_place = destination_.publish(*io_, meter_, reader_of_output());
+  report_.records_in = input_hash_.records;
+  report_.records_out = totals_.records_out;
+  report_.checksum = totals_.written.sum;
+  meter_.finish(scratch_->store());
+}
+
+// Checks what is read back, unless records are not in the order of their own keys, or not those
+// that were read.
+io::ReadBack::Reader GeneralSorting::reader_of_output() {
+  const bool is_sorted = !options_.tags.any() && !options_.fold && !options_.output_as;
+  if (!is_sorted || keys_ == nullptr) return {};
+  return [this](io::File& output) {
+    check_sorted_general(options_, keys_, totals_.written, output, memory_.regions());
+  };
+}
+
+void GeneralSorting::check_output(const MultisetHash& written, const MultisetHash& removed,
+                               const MultisetHash& input) const {
+  if (options_.limit && !options_.has_groups() &&
+      written.records != options_.written_of(input.records)) {
+    throw Error(ErrorCode::corrupt,
+                "records were lost on the way: the output was discarded; check "
+                "this machine's memory and disks");
+  }
+  if (!options_.limit) {
+    MultisetHash accounted = written;
+    accounted += removed;
+    check_permutation(input, accounted);
+  }
+}
+
+// Whether it pays to merge the inputs as if they were sorted: they look sorted, do not fit in
+// memory, and one thread compares their keys as fast as disks deliver; and if they are not, the
+// sort can start again. Not with a limit: what is not read would not be checked.
+bool may_be_sorted(const GeneralSortOptions& options) {
+  const bool may_be_merged = !options.tags.any() || options.tags.kind == RecordTags::Kind::input;
+  if (options.merge_only || !may_be_merged || options.limit || options.keys == nullptr ||
+      options.keys->is_costly_in_full() || options.acceleration == Acceleration::always ||
+      !output_appears_at_end(options)) {
+    return false;
+  }
+  if (options.inputs.size() > kMostGuessedFiles) return false;
+  const std::vector<std::string> paths = input_paths(options.inputs);
+  if (paths.size() > kMostGuessedFiles) return false;
+  const auto files =
+      inputs_to_guess(paths, recognize_general(options.syntax, options.compressed_by_suffix));
+  if (!files) return false;
+  std::uint64_t bytes = 0;
+  for (const io::File& file : *files) bytes += file.size();
+  return bytes > options.memory_bytes &&
+         std::all_of(files->begin(), files->end(), [&](const io::File& file) {
+           return looks_sorted(file, options.syntax, *options.keys);
+         });
+}
+
+}  // namespace
+
+SortReport general_sort(const GeneralSortOptions& options) {
+  const Attempt first{.assumes_order = may_be_sorted(options)};
+  return run_attempts(first, [&](const Attempt& attempt) {
+    GeneralSortOptions now = for_attempt(attempt, options);
+    if (attempt.assumes_order) {
+      now.merge_only = true;
+      now.acceleration = Acceleration::never;
+    }
+    return GeneralSorting(now, attempt.assumes_order);
+  });
+}
+
+std::unique_ptr<CallerSort> make_general_caller_sort(const GeneralSortOptions& options, Inputs inputs) {
+  return std::make_unique<GeneralSorting>(options, std::move(inputs));
+}
+
+SortPlan plan_general_sort(const GeneralSortOptions& options) {
+  return plan_general_caller_sort(
+      options, open_general_inputs(options.inputs, options.syntax, options.compressed_by_suffix));
+}
+
+SortPlan plan_general_caller_sort(const GeneralSortOptions& options, Inputs inputs) {
+  GeneralSorting sorting(options, std::move(inputs));
+  SortPlan plan = sorting.plan();
+  plan.backend = sorting.planned_backend();
+  return plan;
+}
+
+}  // namespace xxl

@@ -1,0 +1,495 @@
+// In order: open and plan; form the runs of the sides that are not in order, one after the other,
+// each with all of the memory; then merge both and join the streams, all at the same time; check
+// that what went in was joined; publish.
+#include "job/join/sort_merge_join.h"
+#include "job/attempts.h"
+#include "job/job_io.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/machine_limits.h"
+#include "base/memory_plan.h"
+#include "base/memory_region.h"
+#include "base/units.h"
+#include "job/inputs.h"
+#include "job/join/join_plan.h"
+#include "job/join/join_source.h"
+#include "job/output.h"
+#include "job/phase_meter.h"
+#include "job/fixed_sort/fixed_sorting.h"
+#include "io/output_file.h"
+#include "join/output_layout.h"
+#include "join/stream_joiner.h"
+#include "record/format_key.h"
+#include "record/key_text.h"
+
+namespace xxl {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// With less memory all of it is worth using: two sides share it.
+constexpr std::uint64_t kAmpleForBothSides = kGiB;
+
+constexpr std::array<const char*, kJoinSides> kSideNames = {"R", "S"};
+
+// One join.
+class SortMergeJoin {
+ public:
+  SortMergeJoin(const FixedJoinOptions& options, const Attempt& attempt);
+
+  const JoinPlan& plan() const { return report_.plan; }
+  JoinReport run();
+  // After a failure of an optional accelerator: true if nothing has been output, and the inputs can
+  // be read again.
+  bool may_start_again() const {
+    return options_.acceleration == Acceleration::if_it_pays &&
+           (output_ == nullptr || output_->is_file()) && sides_[0].size_known &&
+           sides_[1].size_known;
+  }
+
+ private:
+  struct Side {
+    std::unique_ptr<KeyLayout> layout;
+    Inputs inputs;                     // if it is in order, or else:
+    std::unique_ptr<FixedSorting> sorting;  // until its runs are there, and then with them
+    bool presorted = false;
+    bool assumed = false;  // it looks sorted
+    std::uint64_t bytes = 0;
+    bool size_known = true;
+  };
+
+  FixedSortOptions sort_options(std::size_t side) const;
+  void open_side(std::size_t side, bool assumes_order);
+  void find_plan(bool in_memory);
+  void make_plan(bool in_memory);
+  void divide(const JoinPlanInput& input);
+  bool plan_in_memory(JoinPlanInput input);
+  void plan_worthwhile_runs(const JoinPlanInput& input);
+  void plan_runs(JoinPlanInput input);
+  void report_plan();
+  void make_runs();
+  void join();
+  using Sources = std::array<std::unique_ptr<JoinSource>, kJoinSides>;
+  std::shared_ptr<const KeyExtractor> key_of_parts() const;
+  std::unique_ptr<JoinSource> make_source(JoinSide which, std::span<std::byte> memory,
+                                          io::IoService& io, Workers& workers,
+                                          StreamJoiner& joiner);
+  void pump(const Sources& sources, StreamJoiner& joiner);
+  void finish(const Sources& sources, const StreamJoiner& joiner, const OutputStage* stage,
+              io::IoService& io);
+
+  FixedJoinOptions options_;
+  const RowLayout rows_;
+  JoinReport report_;
+  PhaseMeter meter_{report_, options_};
+  MemoryRegion region_;  // outlives what an accelerator has pinned
+  std::array<Side, kJoinSides> sides_;
+  std::uint64_t memory_bytes() const { return options_.memory_bytes - codec_bytes_; }
+
+  std::uint64_t codec_bytes_ = 0;  // of -S, what decoders and compression take
+  std::uint64_t runs_bytes_ = 0;   // of what is left, what forming and merging runs takes
+  JoinGeometry geometry_;
+  unsigned threads_ = 1;
+  bool in_memory_ = false;  // sides are sorted there, and not in runs
+  std::unique_ptr<Output> output_;
+  Mailbox mailbox_{options_.stop};
+  WaitTimes waits_ = meter_.no_waits();
+};
+
+SortMergeJoin::SortMergeJoin(const FixedJoinOptions& options, const Attempt& attempt)
+    : options_(options), rows_(options.formats, options.kind, options.layout) {
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes,
+                                   recognize_suffix(options_.compressed_by_suffix));
+    sides_[i].bytes = sides_[i].inputs.bytes;
+    sides_[i].size_known = sides_[i].inputs.size_known;
+  }
+  codec_bytes_ =
+      options_.memory_bytes -
+      memory_beside_decoders(options_.memory_bytes, {&sides_[0].inputs, &sides_[1].inputs}) +
+      output_packing_bytes(options_);
+  runs_bytes_ = memory_bytes();
+  // If the input turns out not to be in order, it must be possible to start again.
+  const bool assumes_order = attempt.assumes_order &&
+                             (output_appears_at_end(options_) || options_.count_only) &&
+                             sides_[0].size_known && sides_[1].size_known;
+  for (std::size_t i = 0; i < kJoinSides; ++i) open_side(i, assumes_order);
+  find_plan(attempt.in_memory);
+}
+
+FixedSortOptions SortMergeJoin::sort_options(std::size_t side) const {
+  FixedSortOptions sort;
+  static_cast<JobOptions&>(sort) = options_;
+  sort.format = options_.formats[side];
+  sort.inputs = {options_.inputs[side]};
+  sort.output.assign(1, '-');  // the rows are compressed, if anything is
+  sort.parallel = threads_;
+  sort.memory_bytes = runs_bytes_;
+  sort.merge_on_accelerator = AcceleratedMerge::never;
+  return sort;
+}
+
+void SortMergeJoin::open_side(std::size_t i, bool assumes_order) {
+  Side& side = sides_[i];
+  side.layout = std::make_unique<KeyLayout>(options_.formats[i]);
+  side.presorted = options_.presorted[i];
+  if (!side.presorted && assumes_order && side.bytes > 0 &&
+      looks_sorted(side.inputs.files.front(), *side.layout)) {
+    side.presorted = side.assumed = true;
+  }
+  if (side.presorted) return;
+  side.sorting = std::make_unique<FixedSorting>(sort_options(i), std::move(side.inputs));
+}
+
+// Throws Error{no_space} that says how much memory would do.
+void SortMergeJoin::find_plan(bool in_memory) {
+  const std::uint64_t given = options_.memory_bytes;
+  const auto accepts = [&](std::uint64_t memory) {
+    options_.memory_bytes = memory;
+    try {
+      make_plan(in_memory);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space) throw;
+      return false;
+    }
+  };
+  if (accepts(given)) return;
+  refuse_memory(given,
+                memory_given(given) + " is too small to join records of " +
+                    std::to_string(options_.formats[0].record_bytes) + " and " +
+                    format_count(options_.formats[1].record_bytes, "byte"),
+                accepts);
+}
+
+void SortMergeJoin::divide(const JoinPlanInput& input) {
+  const auto geometry = plan_join_memory(input);
+  if (!geometry)
+    throw Error(ErrorCode::no_space, memory_of_name(options_.given_memory_bytes()) +
+                                         " is too small for this join: give more");
+  geometry_ = *geometry;
+}
+
+void SortMergeJoin::make_plan(bool in_memory) {
+  JoinPlanInput input;
+  input.memory_bytes = memory_bytes();
+  input.row_bytes = rows_.row_bytes();
+  threads_ = options_.parallel != 0 ? options_.parallel : available_processors();
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    input.sides[i] = {sides_[i].bytes, sides_[i].size_known, sides_[i].presorted,
+                      options_.formats[i].record_bytes, 0};
+  }
+  // What should fit in memory may turn out not to: then runs must be possible.
+  plan_worthwhile_runs(input);
+  if (in_memory) {
+    const unsigned threads = threads_;
+    in_memory_ = plan_in_memory(input);
+    if (!in_memory_) {
+      threads_ = threads;
+      plan_runs(input);
+    }
+  }
+  report_plan();
+}
+
+// True if all sides that must be sorted fit in memory at the same time.
+bool SortMergeJoin::plan_in_memory(JoinPlanInput input) {
+  input.threads = threads_;
+  divide(input);
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (!sides_[i].sorting) continue;
+    if (!sides_[i].size_known) return false;
+    FixedSortOptions sort = sort_options(i);
+    sort.memory_bytes = geometry_.side_bytes[i];
+    try {
+      sides_[i].sorting->plan_again(sort, {});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::no_space) throw;
+      return false;
+    }
+    if (sides_[i].sorting->plan().passes > 0 || sides_[i].sorting->geometry().threads < threads_) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// With as much memory as runs are worth, or all of it where records are too large for that.
+void SortMergeJoin::plan_worthwhile_runs(const JoinPlanInput& input) {
+  const std::uint64_t all = memory_bytes();
+  const unsigned threads = threads_;
+  runs_bytes_ = all;
+  if (sides_[0].size_known && sides_[1].size_known && all >= kAmpleForBothSides) {
+    runs_bytes_ = worthwhile_memory(all, sides_[0].bytes + sides_[1].bytes);
+  }
+  try {
+    plan_runs(input);
+    if (runs_bytes_ == all || threads_ == threads) return;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_space || runs_bytes_ == all) throw;
+  }
+  runs_bytes_ = all;
+  threads_ = threads;
+  plan_runs(input);
+}
+
+// Each side is planned with the memory that the tables of the other's runs leave, and with the same
+// number of threads.
+void SortMergeJoin::plan_runs(JoinPlanInput input) {
+  input.memory_bytes = runs_bytes_;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (!sides_[i].sorting) continue;
+    sides_[i].sorting->plan_again(sort_options(i), {.may_stay_in_memory = false});
+    input.sides[i].table_bytes = sides_[i].sorting->geometry().table_bytes;
+    threads_ = std::min(threads_, sides_[i].sorting->geometry().threads);
+  }
+  for (bool again = true; again;) {
+    again = false;
+    input.threads = threads_;
+    divide(input);
+    for (std::size_t i = 0; i < kJoinSides; ++i) {
+      if (!sides_[i].sorting) continue;
+      FixedSortOptions sort = sort_options(i);
+      sort.memory_bytes -= std::min(sort.memory_bytes, input.sides[1 - i].table_bytes);
+      SortSurroundings surroundings;
+      surroundings.merge_memory_bytes = geometry_.side_bytes[i];
+      surroundings.may_stay_in_memory = false;
+      sides_[i].sorting->plan_again(sort, surroundings);
+      if (sides_[i].sorting->geometry().threads < threads_) {
+        threads_ = sides_[i].sorting->geometry().threads;
+        again = true;
+      }
+    }
+  }
+}
+
+void SortMergeJoin::report_plan() {
+  JoinPlan& plan = report_.plan;
+  plan.method = JoinMethod::sort_merge;
+  plan.memory_bytes = options_.memory_bytes;
+  plan.output_bytes = rows_.row_bytes();
+  plan.threads = threads_;
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    const Side& side = sides_[i];
+    JoinPlan::Side& planned = plan.sides[i];
+    planned.input_bytes = side.bytes;
+    planned.size_known = side.size_known;
+    planned.presorted = side.presorted;
+    if (!side.sorting) continue;
+    const SortPlan& sort = side.sorting->plan();
+    planned.expected_runs = sort.expected_runs;
+    planned.passes = std::max(sort.passes, 1U) - 1;
+    planned.scratch_bytes = sort.scratch_bytes;
+    planned.device = sort.device;
+    if (!sort.no_accelerator.empty()) plan.no_accelerator = sort.no_accelerator;
+  }
+}
+
+JoinReport SortMergeJoin::run() {
+  if (!options_.count_only) {
+    check_parts(options_, options_.expected_bytes.has_value());
+    output_ = std::make_unique<Output>(options_, 0);
+  }
+  region_ = MemoryRegion(static_cast<std::size_t>(memory_bytes()));
+  if (!in_memory_) make_runs();
+  join();
+  return std::move(report_);
+}
+
+void SortMergeJoin::make_runs() {
+  for (const Side& side : sides_) {
+    if (side.sorting) side.sorting->reserve_scratch();
+  }
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    if (!sides_[i].sorting) continue;
+    FixedSorting& sorting = *sides_[i].sorting;
+    sorting.make_runs(region_.span());
+    const SortReport& sorted = sorting.report();
+    report_.sides[i].runs = sorted.runs;
+    report_.sides[i].passes = sorted.passes;
+    for (PhaseReport phase : sorted.phases) {
+      phase.name = std::string(kSideNames[i]) + ": " + phase.name;
+      report_.phases.push_back(std::move(phase));
+    }
+    if (!sorted.accelerator.devices.empty()) report_.accelerator = sorted.accelerator;
+  }
+}
+
+// `memory`: of geometry_.side_bytes. All references must outlive the source.
+std::unique_ptr<JoinSource> SortMergeJoin::make_source(JoinSide which, std::span<std::byte> memory,
+                                                       io::IoService& io, Workers& workers,
+                                                       StreamJoiner& joiner) {
+  const auto index = static_cast<std::size_t>(which);
+  Side& side = sides_[index];
+  if (side.sorting && in_memory_) {
+    // An accelerator's memory is planned when the side before has taken its part.
+    if (index > 0) side.sorting->plan_again(side.sorting->options(), {});
+    if (side.sorting->plan().passes > 0) throw GivenUp{&Attempt::in_memory};
+    return std::make_unique<ResidentSource>(*side.sorting, memory, io, workers, mailbox_, which,
+                                            joiner);
+  }
+  if (side.sorting) {
+    FixedSorting& sorting = *side.sorting;
+    OutputRules rules;
+    rules.hash_output = false;
+    return std::make_unique<MergedSource>(
+        RunMergeContext{*side.layout, sorting.geometry(), rules, io, workers, mailbox_,
+                        sorting.scratch(), sorting.packer()},
+        memory, sorting.runs(), sorting.input_hash(), which, joiner);
+  }
+  return std::make_unique<FileSource>(side.inputs, *side.layout, geometry_.read_block_bytes[index],
+                                      memory, side.assumed, io, workers, mailbox_, which, joiner);
+}
+
+void SortMergeJoin::join() {
+  Workers workers(threads_);
+  const std::unique_ptr<io::IoService> opened_io = open_io(options_, {});
+  io::IoService& io = *opened_io;
+  report_.plan.backend = io.backend_name();
+  meter_.watch(io, workers);
+  meter_.begin(Phase::joining, sides_[0].bytes + sides_[1].bytes);
+
+  Carver carver(region_.span());
+  io::BufferPool output_blocks(carver.take(geometry_.output_bytes), geometry_.output_block_bytes);
+  const auto row_memory = carver.take(geometry_.part_bytes);
+  const auto list_memory = carver.take(geometry_.list_bytes);
+  GroupStore group_store(carver.take(geometry_.group_bytes), options_.scratch_dirs.front());
+
+  const KeyLayout row_layout(rows_.row_format());
+  std::unique_ptr<BlockSink> sink;
+  std::unique_ptr<OutputStage> stage;
+  OutputRules rules;
+  if (output_) {
+    options_.record_kind = "fixed:" + std::to_string(row_layout.record_bytes());
+    options_.key_text = key_text_of(rows_.whole_row_format());
+    rules.parts = output_->cut_parts(options_.expected_bytes.value_or(0), key_of_parts(),
+                                     row_layout.record_bytes());
+    sink = output_->make_record_sink(row_layout.record_bytes(), geometry_.output_block_bytes,
+                                     threads_, output_blocks, io, mailbox_);
+    stage = std::make_unique<OutputStage>(row_layout, rules, output_blocks, *sink, mailbox_);
+  }
+  StreamJoiner joiner({{sides_[0].layout.get(), sides_[1].layout.get()},
+                       options_.kind,
+                       rows_,
+                       stage.get(),
+                       workers,
+                       mailbox_,
+                       group_store,
+                       row_memory,
+                       list_memory,
+                       geometry_.piece_records,
+                       geometry_.part_bytes});
+  Sources sources;  // end before the joiner, which still holds their blocks if one fails
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    sources[i] = make_source(static_cast<JoinSide>(i), carver.take(geometry_.side_bytes[i]), io,
+                             workers, joiner);
+  }
+  pump(sources, joiner);
+  if (stage) {
+    stage->finish();
+    while (sink->pending() > 0) mailbox_.wait_and_run();
+    sink->finish();
+  }
+  meter_.end("join", waits_);
+  meter_.begin(Phase::finishing, 0);
+  for (const Side& side : sides_) {  // the accelerator reports on its last sorter while that lives
+    if (in_memory_ && side.sorting && side.sorting->uses_accelerator()) {
+      report_.accelerator = options_.accelerator->report();
+    }
+  }
+  report_.spilled_bytes = group_store.spilled_bytes();
+  report_.scratch_bytes = group_store.file_bytes();
+  finish(sources, joiner, stage.get(), io);
+  meter_.finish(nullptr);
+}
+
+// With parts by a key, which must be the first field of the join's.
+std::shared_ptr<const KeyExtractor> SortMergeJoin::key_of_parts() const {
+  if (options_.part_by.empty()) return nullptr;
+  RecordFormat rows = rows_.row_format();
+  rows.key = {*rows_.first_key()};
+  return std::make_shared<FormatKey>(rows);
+}
+
+// Until all has been joined.
+void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner) {
+  constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+  std::uint64_t stalled_at = kNowhere;  // the progress when all were stuck
+  for (;;) {
+    for (const auto& source : sources) source->pump();
+    joiner.pump();
+    for (const auto& source : sources) source->pump();  // into what the join has released
+    if (joiner.finished()) return;
+    const bool idle = joiner.idle() && !joiner.waits_for_output() &&
+                      std::all_of(sources.begin(), sources.end(),
+                                  [](const auto& source) { return source->idle(); });
+    if (idle) {
+      XXL_CHECK(stalled_at != joiner.progress());
+      stalled_at = joiner.progress();
+      joiner.break_stall();
+      continue;
+    }
+    stalled_at = kNowhere;
+    const bool reads = joiner.idle() && std::any_of(sources.begin(), sources.end(),
+                                                    [](auto& s) { return s->waits_for_read(); });
+    const bool writes = joiner.idle() && joiner.waits_for_output();
+    const auto start = Clock::now();
+    mailbox_.wait_and_run();
+    if (writes) {
+      waits_.add_write(start);
+    } else if (reads) {
+      waits_.add_read(start);
+    }
+  }
+}
+
+void SortMergeJoin::finish(const Sources& sources, const StreamJoiner& joiner,
+                           const OutputStage* stage, io::IoService& io) {
+  for (std::size_t i = 0; i < kJoinSides; ++i) {
+    const Side& side = sides_[i];
+    const auto which = static_cast<JoinSide>(i);
+    const Inputs& inputs = side.sorting ? side.sorting->inputs() : side.inputs;
+    const std::optional<std::uint64_t> expected = inputs.records(options_.formats[i].record_bytes);
+    check_joined(kSideNames[i], sources[i]->input_hash().value_or(joiner.hash(which)),
+                 joiner.hash(which), expected);
+    report_.sides[i].records = joiner.hash(which).records;
+    report_.sides[i].matched = joiner.matched(which);
+    if (side.sorting && side.sorting->scratch() != nullptr) {
+      report_.scratch_bytes += side.sorting->scratch()->peak_bytes();
+    }
+  }
+  report_.rows = joiner.rows();
+  if (stage == nullptr) return meter_.end("finish");
+  if (stage->records() != joiner.rows()) {
+    throw Error(ErrorCode::corrupt,
+                "rows were lost on the way: the output was discarded; check this machine's memory "
+                "and disks");
+  }
+  report_.bytes_written = stage->records() * rows_.row_bytes();
+  report_.checksum = stage->hash().sum;
+  output_->publish(report_.bytes_written, io, meter_);
+  report_.output_in_place = output_->in_place();
+}
+
+}  // namespace
+
+JoinReport sort_merge_join(const FixedJoinOptions& options) {
+  return run_attempts({}, [&](const Attempt& attempt) {
+    return SortMergeJoin(for_attempt(attempt, options), attempt);
+  });
+}
+
+JoinPlan plan_sort_merge_join(const FixedJoinOptions& options) {
+  return SortMergeJoin(options, {}).plan();
+}
+
+}  // namespace xxl
