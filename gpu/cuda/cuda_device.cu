@@ -136,7 +136,8 @@ class CudaStream final : public Stream {
   }
 
   std::vector<GeneralSlice> slice_text(const Items& items, std::uint64_t most_bytes,
-                                    std::uint64_t* offsets, std::span<std::byte> scratch) override {
+                                       std::uint64_t* offsets,
+                                       std::span<std::byte> scratch) override {
     use();
     measure_text(items, offsets, scratch, stream_);
     // Slices begin where the last one is full.

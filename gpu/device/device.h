@@ -117,11 +117,11 @@ class Stream {
   // `offsets`: items.count + 1 words, which gather_text() needs. `scratch`: as for refine(). Throws
   // Error{no_space} if a record is longer than a slice may be.
   virtual std::vector<GeneralSlice> slice_text(const Items& items, std::uint64_t most_bytes,
-                                            std::uint64_t* offsets,
-                                            std::span<std::byte> scratch) = 0;
+                                               std::uint64_t* offsets,
+                                               std::span<std::byte> scratch) = 0;
   // Writes the records of `slice`, each followed by `terminator`.
-  virtual void gather_text(const Items& items, const GeneralSlice& slice, const std::uint64_t* offsets,
-                           char terminator, std::byte* records) = 0;
+  virtual void gather_text(const Items& items, const GeneralSlice& slice,
+                           const std::uint64_t* offsets, char terminator, std::byte* records) = 0;
   // Of items sorted by keys of `key_bytes`, each fewer than 2^32: for each item of `r` the range of
   // `s` with its key, unless `ranges` is null, and the totals of each tile of `r`, which may be in
   // shared memory. Values are ignored.

@@ -189,7 +189,7 @@ class SimulatedStream final : public Stream {
   }
 
   std::vector<GeneralSlice> slice_text(const Items& items, std::uint64_t most_bytes,
-                                    std::uint64_t* offsets, std::span<std::byte>) override {
+                                       std::uint64_t* offsets, std::span<std::byte>) override {
     begin("slice text");
     offsets[0] = 0;
     std::vector<GeneralSlice> slices;

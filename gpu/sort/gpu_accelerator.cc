@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "gpu/device/topology.h"
 #include "gpu/sort/gpu_chunk_sorter.h"
-#include "gpu/sort/gpu_piece_sorter.h"
 #include "gpu/sort/gpu_general_sorter.h"
+#include "gpu/sort/gpu_piece_sorter.h"
 
 namespace xxl::gpu {
 namespace {
@@ -221,9 +221,9 @@ GpuAccelerator::Division GpuAccelerator::divide_text(const GeneralSorterSpec& sp
 }
 
 std::optional<AcceleratorPlan> GpuAccelerator::plan_general(const GeneralSorterSpec& spec,
-                                                         std::size_t staging_bytes,
-                                                         std::uint64_t most_host_bytes,
-                                                         std::string& reason) {
+                                                            std::size_t staging_bytes,
+                                                            std::uint64_t most_host_bytes,
+                                                            std::string& reason) {
   const double entry = text_entry_bytes(spec.record_bytes, spec.key_bytes);
   const auto entries = static_cast<std::uint64_t>(static_cast<double>(spec.input_bytes) * entry /
                                                   (spec.record_bytes + 1));
@@ -249,13 +249,13 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan_general(const GeneralSorterS
 }
 
 std::unique_ptr<GeneralSorter> GpuAccelerator::make_text_sorter(const GeneralSorterSpec& spec,
-                                                             std::span<std::byte> staging,
-                                                             Mailbox& mailbox) {
+                                                                std::span<std::byte> staging,
+                                                                Mailbox& mailbox) {
   const GeneralStaging parts = GeneralStaging::plan(staging.size(), spec.threads);
   auto sorter = with_memory([&](std::uint64_t memory) {
     const Division division = divide_text(spec, memory, parts.slice_bytes);
-    return std::make_unique<GpuGeneralSorter>(spec, all_, division.geometry, strategy_, parts, staging,
-                                           mailbox, options_.time_line);
+    return std::make_unique<GpuGeneralSorter>(spec, all_, division.geometry, strategy_, parts,
+                                              staging, mailbox, options_.time_line);
   });
   engine_ = &sorter->engine();
   return sorter;

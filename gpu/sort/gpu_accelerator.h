@@ -43,12 +43,13 @@ class GpuAccelerator final : public Accelerator {
   std::unique_ptr<ChunkSorter> make_sorter(const KeyLayout& layout, const AcceleratorPlan& plan,
                                            bool unique, std::span<std::byte> staging,
                                            Workers& workers, Mailbox& mailbox) override;
-  std::optional<AcceleratorPlan> plan_general(const GeneralSorterSpec& spec, std::size_t staging_bytes,
-                                           std::uint64_t most_host_bytes,
-                                           std::string& reason) override;
+  std::optional<AcceleratorPlan> plan_general(const GeneralSorterSpec& spec,
+                                              std::size_t staging_bytes,
+                                              std::uint64_t most_host_bytes,
+                                              std::string& reason) override;
   std::unique_ptr<GeneralSorter> make_text_sorter(const GeneralSorterSpec& spec,
-                                               std::span<std::byte> staging,
-                                               Mailbox& mailbox) override;
+                                                  std::span<std::byte> staging,
+                                                  Mailbox& mailbox) override;
   double merge_rate(std::string& reason) override;
   std::vector<std::unique_ptr<PieceSorter>> make_merge_sorters(
       const KeyLayout& layout, bool unique, unsigned count, std::size_t capacity,

@@ -136,9 +136,9 @@ class GpuGeneralSorter::EntryPack final : public GeneralSorter::Pack {
 // --- sorter ---
 
 GpuGeneralSorter::GpuGeneralSorter(const GeneralSorterSpec& spec, std::vector<Device*> devices,
-                             const ChunkGeometry& geometry, MultiGpu strategy,
-                             const GeneralStaging& staging, std::span<std::byte> memory,
-                             Mailbox& mailbox, TimeLine* time_line)
+                                   const ChunkGeometry& geometry, MultiGpu strategy,
+                                   const GeneralStaging& staging, std::span<std::byte> memory,
+                                   Mailbox& mailbox, TimeLine* time_line)
     : geometry_(geometry),
       slice_bytes_(staging.slice_bytes),
       engine_(std::move(devices),

@@ -47,8 +47,8 @@ class GpuGeneralSorter final : public GeneralSorter {
   // memory, `spec.keys`, `mailbox` and `time_line` (which may be null) must outlive the sorter.
   // Throws Error{no_space} if other processes have taken a device's memory.
   GpuGeneralSorter(const GeneralSorterSpec& spec, std::vector<Device*> devices,
-                const ChunkGeometry& geometry, MultiGpu strategy, const GeneralStaging& staging,
-                std::span<std::byte> memory, Mailbox& mailbox, TimeLine* time_line);
+                   const ChunkGeometry& geometry, MultiGpu strategy, const GeneralStaging& staging,
+                   std::span<std::byte> memory, Mailbox& mailbox, TimeLine* time_line);
   ~GpuGeneralSorter() override;
 
   Pack* take_pack(std::size_t spare) override;

@@ -1,4 +1,4 @@
-// How the threads of a text sort wait: one lock, one signal, one first failure.
+// How the threads of a general sort wait: one lock, one signal, one first failure.
 //
 // Waits are rare (a block, a chunk, a cell) and short sections are guarded, so one lock serves all
 // of a sort. It makes ending simple: a failure wakes all threads. So does being asked to stop,

@@ -8,8 +8,8 @@
 #include "callers/array_gpus.h"
 #include "callers/array_sorting.h"
 #include "callers/key_fields.h"
-#include "job/phase_meter.h"
 #include "gpu/cuda/cuda_device.h"
+#include "job/phase_meter.h"
 #include "xxl/gpu.h"
 
 namespace xxl::detail {

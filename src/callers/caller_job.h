@@ -15,9 +15,9 @@
 #include "base/of_process.h"
 #include "base/on_stop.h"
 #include "base/thread.h"
-#include "job/caller_sort.h"
 #include "callers/shared_resources.h"
 #include "io/caller_queue.h"
+#include "job/caller_sort.h"
 #include "xxl/resources.h"
 #include "xxl/sort.h"
 

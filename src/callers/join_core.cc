@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "job/join/join_side.h"
 #include "job/join/general_join.h"
+#include "job/join/join_side.h"
 #include "join/join_rows.h"
 #include "record/caller_keys.h"
 
@@ -64,7 +64,7 @@ class CallerJoin final : public CallerSort {
 
   SortReport run() override {
     join_ = make_general_join(options_,
-                           {open_side(options_, JoinSide::r), open_side(options_, JoinSide::s)});
+                              {open_side(options_, JoinSide::r), open_side(options_, JoinSide::s)});
     const JoinReport joined = join_->run();
     SortReport report;
     static_cast<Measurements&>(report) = joined;
@@ -84,7 +84,7 @@ class CallerJoin final : public CallerSort {
 };
 
 GeneralJoinOptions options_of(const JoinSpec& spec, const Grant& grant, CallerJob::Inputs& inputs,
-                           io::IoQueue& output, const std::stop_token& stop, SharedJob* shared) {
+                              io::IoQueue& output, const std::stop_token& stop, SharedJob* shared) {
   GeneralJoinOptions options;
   grant.give_to(options);
   static_cast<JobMeans&>(options) = grant.means();

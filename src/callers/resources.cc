@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "callers/shared_resources.h"
+#include "gpu/find/find_gpus.h"
 #include "job/files/job_spec.h"
 #include "job/job_defaults.h"
-#include "gpu/find/find_gpus.h"
 #include "xxl/join.h"
 #include "xxl/sort.h"
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <mutex>
 
-#include "job/job.h"
 #include "io/io_queue.h"
+#include "job/job.h"
 #include "sort/accelerator.h"
 #include "xxl/resources.h"
 
@@ -38,7 +38,7 @@ class SharedResources {
 
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues (tests)
   TimeLine* time_line = nullptr;         // of all users; may be null
-  SharedJob* text = nullptr;            // if set, what takes records of any length is part of it
+  SharedJob* text = nullptr;             // if set, what takes records of any length is part of it
 
  private:
   mutable std::mutex mutex_;

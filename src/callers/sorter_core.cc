@@ -9,13 +9,13 @@
 
 #include "base/error.h"
 #include "base/of_process.h"
-#include "job/caller_sort.h"
 #include "callers/caller_job.h"
 #include "callers/key_fields.h"
 #include "callers/shared_resources.h"
-#include "job/inputs.h"
+#include "job/caller_sort.h"
 #include "job/fixed_sort/fixed_sorting.h"
 #include "job/general_sort/general_sort.h"
+#include "job/inputs.h"
 #include "record/caller_keys.h"
 #include "record/key_labels.h"
 #include "record/record_format.h"
@@ -63,7 +63,8 @@ std::unique_ptr<CallerSort> sort_of_records(FixedSortOptions options, const Sort
                                             io::IoQueue& input) {
   options.format = format_of(spec);
   const auto make = [&](std::uint64_t expected_bytes) {
-    auto sorting = std::make_unique<FixedSorting>(options, input_of_caller(input, {}, expected_bytes));
+    auto sorting =
+        std::make_unique<FixedSorting>(options, input_of_caller(input, {}, expected_bytes));
     sorting->plan_again(options, {});
     return sorting;
   };

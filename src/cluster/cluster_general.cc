@@ -12,8 +12,8 @@
 
 namespace xxl {
 
-GeneralShare ClusterGeneral::open_input(const std::vector<std::string>& paths, const RecordSyntax& syntax,
-                                  bool with_first_record) {
+GeneralShare ClusterGeneral::open_input(const std::vector<std::string>& paths,
+                                        const RecordSyntax& syntax, bool with_first_record) {
   Input& input = inputs_.emplace_back();
   if (syntax.record_bytes != 0) return {open_share(paths, syntax.record_bytes, peers_), {}};
   terminator_bytes_ = 1;

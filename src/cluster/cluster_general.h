@@ -1,4 +1,4 @@
-// What sorts and joins of text on several machines have in common: the part of a rank.
+// What general sorts and joins on several machines have in common: the part of a rank.
 //
 //     input_share     each rank reads its share of each input
 //     (general_sort)     and forms sorted runs of it, in its own scratch
@@ -21,20 +21,20 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "cluster/cluster_sort.h"
+#include "cluster/general_slices.h"
 #include "cluster/input_share.h"
 #include "cluster/local_scratch.h"
 #include "cluster/peers.h"
 #include "cluster/rank_output.h"
 #include "cluster/remote_blocks.h"
-#include "cluster/general_slices.h"
-#include "job/job.h"
-#include "job/general_sort/shared_general.h"
 #include "io/io_queue.h"
+#include "job/general_sort/shared_job.h"
+#include "job/job.h"
 #include "record/record_syntax.h"
 #include "run/byte_sink.h"
+#include "run/general_run.h"
 #include "run/output_parts.h"
 #include "run/run_store.h"
-#include "run/general_run.h"
 
 namespace xxl {
 
@@ -47,7 +47,7 @@ class ClusterGeneral final : public SharedJob {
   void open_output(const JobOptions& job) { output_.emplace(job, false, peers_); }
   // The next input: as open_text_share(), or open_share() if records have a fixed size.
   GeneralShare open_input(const std::vector<std::string>& paths, const RecordSyntax& syntax,
-                       bool with_first_record);
+                          bool with_first_record);
   // The next input, which the job has from elsewhere.
   void add_input() { inputs_.emplace_back(); }
   // If the output surely takes `bytes`.

@@ -19,7 +19,7 @@ ClusterReport cluster_general_join(const GeneralJoinOptions& options, Peers& pee
     for (std::size_t side = 0; side < kJoinSides; ++side) {
       auto& first_record = join.first_record[side];
       GeneralShare share = cluster.open_input({join.inputs[side]}, join.input_syntax(side),
-                                           join.syntax.header || first_record);
+                                              join.syntax.header || first_record);
       if (!join.syntax.header) {  // not that of the share, but that of the input
         if (first_record && share.first_record) first_record(*share.first_record);
         first_record = nullptr;

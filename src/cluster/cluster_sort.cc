@@ -23,10 +23,10 @@
 #include "cluster/remote_blocks.h"
 #include "cluster/run_slices.h"
 #include "cluster/run_split.h"
+#include "job/fixed_sort/fixed_sorting.h"
+#include "job/fixed_sort/run_merge.h"
 #include "job/job_io.h"
 #include "job/phase_meter.h"
-#include "job/fixed_sort/run_merge.h"
-#include "job/fixed_sort/fixed_sorting.h"
 #include "run/sinks.h"
 
 namespace xxl {
@@ -57,8 +57,8 @@ class ClusterSort {
   std::uint64_t all_records_ = 0;
   std::uint64_t sending_bytes_ = 0;
   std::unique_ptr<RankOutput> output_;
-  std::vector<std::uint64_t> starts_;  // of parts, in records, and the end of the last one
-  std::unique_ptr<FixedSorting> sorting_;   // with the runs
+  std::vector<std::uint64_t> starts_;      // of parts, in records, and the end of the last one
+  std::unique_ptr<FixedSorting> sorting_;  // with the runs
   MemoryRegion sending_;
   MemoryRegion region_;
   Mailbox mailbox_;

@@ -111,8 +111,8 @@ std::optional<KeyRange> range_of_rank(const std::vector<std::string>& cuts, unsi
 }
 
 GeneralSlices exchange_text_slices(std::span<const GeneralRun* const> runs, std::uint32_t first_run,
-                                const std::vector<std::string>& cuts, const LocalScratch& scratch,
-                                Peers& peers) {
+                                   const std::vector<std::string>& cuts,
+                                   const LocalScratch& scratch, Peers& peers) {
   const GeneralCells ranges(cuts);
   std::vector<MessageWriter> writers(peers.ranks());
   for (std::uint32_t number = 0; number < runs.size(); ++number) {

@@ -41,7 +41,7 @@ struct GeneralSlices {
 // A step of all ranks, which gives each what it merges. Other ranks call the first of `runs`
 // `first_run`. `scratch` tells who reads blocks of this one itself.
 GeneralSlices exchange_text_slices(std::span<const GeneralRun* const> runs, std::uint32_t first_run,
-                                const std::vector<std::string>& cuts, const LocalScratch& scratch,
-                                Peers& peers);
+                                   const std::vector<std::string>& cuts,
+                                   const LocalScratch& scratch, Peers& peers);
 
 }  // namespace xxl

@@ -409,7 +409,7 @@ InputShare open_share(const std::vector<std::string>& paths, std::size_t record_
 }
 
 GeneralShare open_text_share(const std::vector<std::string>& paths, const RecordSyntax& syntax,
-                          bool with_first_record, Peers& peers) {
+                             bool with_first_record, Peers& peers) {
   const RankPaths of_rank(paths, peers.rank());
   GeneralShare share{{open_files(of_rank, syntax, peers)}, {}};
   Inputs& inputs = share.inputs;

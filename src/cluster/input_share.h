@@ -51,6 +51,6 @@ struct GeneralShare : InputShare {
 
 // Likewise of lines or rows.
 GeneralShare open_text_share(const std::vector<std::string>& paths, const RecordSyntax& syntax,
-                          bool with_first_record, Peers& peers);
+                             bool with_first_record, Peers& peers);
 
 }  // namespace xxl

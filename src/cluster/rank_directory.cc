@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cluster/message.h"
+#include "io/codec.h"
 #include "job/part_directory.h"
 #include "job/part_files.h"
-#include "io/codec.h"
 #include "run/part_sink.h"
 
 namespace xxl {

@@ -8,11 +8,11 @@
 #include <string>
 
 #include "cluster/peers.h"
-#include "job/job.h"
-#include "job/part_manifest.h"
 #include "io/file.h"
 #include "io/io_queue.h"
 #include "io/output_directory.h"
+#include "job/job.h"
+#include "job/part_manifest.h"
 #include "run/byte_sink.h"
 #include "run/output_parts.h"
 

@@ -16,10 +16,10 @@
 #include "cluster/peers.h"
 #include "cluster/rank_directory.h"
 #include "cluster/scratch_part.h"
-#include "job/job.h"
 #include "io/file.h"
 #include "io/io_queue.h"
 #include "io/output_file.h"
+#include "job/job.h"
 #include "run/byte_sink.h"
 #include "run/output_parts.h"
 

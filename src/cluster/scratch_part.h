@@ -13,10 +13,10 @@
 
 #include "base/monitor.h"
 #include "cluster/peers.h"
-#include "job/job.h"
 #include "io/file.h"
 #include "io/io_queue.h"
 #include "io/scratch_store.h"
+#include "job/job.h"
 #include "run/byte_sink.h"
 #include "run/output_parts.h"
 #include "run/run_store.h"

@@ -12,6 +12,8 @@
 
 #include "base/error.h"
 #include "base/of_process.h"
+#include "callers/join_core.h"
+#include "callers/shared_resources.h"
 #include "columns/cluster_columns.h"
 #include "columns/column_builder.h"
 #include "columns/column_memory.h"
@@ -25,8 +27,6 @@
 #include "columns/row_format.h"
 #include "columns/row_table.h"
 #include "columns/shared_dictionaries.h"
-#include "callers/join_core.h"
-#include "callers/shared_resources.h"
 #include "xxl/columns.h"
 #include "xxl/room.h"
 

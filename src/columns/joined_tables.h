@@ -4,13 +4,13 @@
 #include <array>
 #include <cstddef>
 
+#include "cluster/peers.h"
 #include "columns/column_stream.h"
 #include "columns/dictionary_table.h"
 #include "columns/joined_type.h"
 #include "columns/row_format.h"
 #include "columns/row_pusher.h"
 #include "columns/shared_schema.h"
-#include "cluster/peers.h"
 #include "xxl/columns.h"
 
 namespace xxl {

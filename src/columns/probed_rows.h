@@ -11,11 +11,11 @@
 #include <stop_token>
 #include <vector>
 
+#include "callers/shared_resources.h"
 #include "columns/join_meter.h"
 #include "columns/joined_rows.h"
 #include "columns/joined_tables.h"
 #include "columns/row_table.h"
-#include "callers/shared_resources.h"
 
 namespace xxl {
 

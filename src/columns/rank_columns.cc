@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "job/part_files.h"
 #include "io/transfer.h"
+#include "job/part_files.h"
 
 namespace xxl {
 

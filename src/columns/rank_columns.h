@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
-#include "columns/files/column_target.h"
 #include "cluster/peers.h"
 #include "cluster/rank_directory.h"
+#include "columns/files/column_target.h"
 #include "job/job.h"
 #include "job/part_manifest.h"
 

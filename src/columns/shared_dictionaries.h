@@ -1,9 +1,9 @@
 // One dictionary out of those of several ranks (docs/cluster.md).
 #pragma once
 
+#include "cluster/peers.h"
 #include "columns/column_type.h"
 #include "columns/dictionary_table.h"
-#include "cluster/peers.h"
 
 namespace xxl {
 

@@ -1,8 +1,8 @@
 // One schema out of those of several ranks (docs/cluster.md).
 #pragma once
 
-#include "columns/column_type.h"
 #include "cluster/peers.h"
+#include "columns/column_type.h"
 
 namespace xxl {
 

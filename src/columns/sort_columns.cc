@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "callers/shared_resources.h"
 #include "columns/cluster_columns.h"
 #include "columns/column_builder.h"
 #include "columns/column_memory.h"
@@ -18,7 +19,6 @@
 #include "columns/row_pusher.h"
 #include "columns/shared_dictionaries.h"
 #include "columns/shared_schema.h"
-#include "callers/shared_resources.h"
 #include "record/caller_keys.h"
 #include "xxl/columns.h"
 #include "xxl/sorter_core.h"

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "job/job.h"
 #include "io/open_files.h"
+#include "job/job.h"
 
 namespace xxl {
 

@@ -6,11 +6,11 @@
 #include "base/error.h"
 #include "base/memory_name.h"
 #include "base/units.h"
-#include "job/job_defaults.h"
-#include "job/part_directory.h"
 #include "io/codec.h"
 #include "io/input_checks.h"
 #include "io/io_queue.h"
+#include "job/job_defaults.h"
+#include "job/part_directory.h"
 
 namespace xxl {
 namespace {
@@ -153,7 +153,8 @@ Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, Rec
   return inputs;
 }
 
-Inputs open_general_inputs(std::vector<std::string> paths, const RecordSyntax& syntax, bool recognizes) {
+Inputs open_general_inputs(std::vector<std::string> paths, const RecordSyntax& syntax,
+                           bool recognizes) {
   return open_inputs(std::move(paths), std::max<std::size_t>(syntax.record_bytes, 1),
                      recognize_general(syntax, recognizes));
 }

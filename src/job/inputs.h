@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "io/file.h"
-#include "record/text_records.h"
 #include "record/record_syntax.h"
+#include "record/text_records.h"
 
 namespace xxl {
 
@@ -82,7 +82,8 @@ io::File examine_input(const std::string& path, Recognize recognize);
 // number of records of `record_bytes`, or has a content that is not text and is not decompressed.
 Inputs open_inputs(std::vector<std::string> paths, std::size_t record_bytes, Recognize recognize);
 // The same for the records of `syntax`, with recognize_general().
-Inputs open_general_inputs(std::vector<std::string> paths, const RecordSyntax& syntax, bool recognizes);
+Inputs open_general_inputs(std::vector<std::string> paths, const RecordSyntax& syntax,
+                           bool recognizes);
 
 // What a caller writes into `queue`, which messages call `name`, if there is one; 0 bytes: it does
 // not say how much.

@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "job/job.h"
 #include "io/io_queue.h"
+#include "job/job.h"
 
 namespace xxl {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "job/inputs.h"
 #include "io/file.h"
+#include "job/inputs.h"
 #include "record/key_extractor.h"
 #include "record/record_syntax.h"
 

@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "job/part_directory.h"
 #include "io/open_files.h"
 #include "io/write_comparison.h"
+#include "job/part_directory.h"
 
 namespace xxl {
 namespace {

@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "job/growing_file.h"
-#include "job/part_manifest.h"
 #include "io/file.h"
 #include "io/output_directory.h"
 #include "io/read_back.h"
+#include "job/growing_file.h"
+#include "job/part_manifest.h"
 #include "run/output_parts.h"
 
 namespace xxl {

@@ -13,9 +13,9 @@
 
 #include "base/checksum.h"
 #include "base/workers.h"
-#include "job/job.h"
 #include "io/io_queue.h"
 #include "io/scratch_store.h"
+#include "job/job.h"
 
 namespace xxl {
 

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/thread.h"
-#include "job/chunk_threads.h"
 #include "io/input_checks.h"
 #include "io/transfer.h"
+#include "job/chunk_threads.h"
 #include "record/native_key.h"
 
 namespace xxl {

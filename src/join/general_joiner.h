@@ -58,7 +58,7 @@ class GeneralJoiner {
  public:
   // The references must outlive it.
   GeneralJoiner(KeyedRecords& r, KeyedRecords& s, const JoinRules& rules, GroupStore& group,
-             JoinEmitter& emitter)
+                JoinEmitter& emitter)
       : r_(r), s_(s), rules_(rules), group_(group), emitter_(emitter) {}
 
   // Joins all. Throws what reading, writing and `group` throw. `on_progress` is called from time to

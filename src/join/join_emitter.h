@@ -28,7 +28,7 @@ struct JoinRules {
   // True of an R whose key equals no other, not even itself; may be empty. From many threads.
   std::function<bool(std::string_view r)> matches_nothing;
   std::function<std::unique_ptr<JoinRows>()> make_rows;
-  RecordSyntax syntax;             // of the rows
+  RecordSyntax syntax;           // of the rows
   std::size_t buffer_bytes = 0;  // of rows, for each thread; as much again for parts of S's
 };
 

@@ -23,7 +23,8 @@ namespace xxl {
 class RowOutput {
  public:
   // `output` must outlive it; null: rows are not written anywhere. `ticket`: of the output.
-  RowOutput(GeneralOutput* output, Ticket ticket, const RecordSyntax& syntax, std::size_t buffer_bytes)
+  RowOutput(GeneralOutput* output, Ticket ticket, const RecordSyntax& syntax,
+            std::size_t buffer_bytes)
       : output_(output), ticket_(ticket), syntax_(syntax), buffer_bytes_(buffer_bytes) {
     begin_row();
   }

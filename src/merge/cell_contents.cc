@@ -56,8 +56,8 @@ class CellContents::PartCursor final : public RecordCursor {
 };
 
 GeneralCells CellContents::plan_cells(const std::vector<MergeSource>& sources,
-                                   const std::vector<MergeSide>& sides, std::uint64_t cell_bytes,
-                                   const KeyRange& range) {
+                                      const std::vector<MergeSide>& sides, std::uint64_t cell_bytes,
+                                      const KeyRange& range) {
   std::vector<CellSample> samples;
   samples.reserve(blocks_in_scratch(sources));
   std::deque<std::string> made;  // keys of resident runs

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "merge/cell_work.h"
+#include "merge/general_cells.h"
 #include "merge/merge_source.h"
 #include "merge/record_merge.h"
 #include "merge/run_cursor.h"
 #include "merge/run_cut.h"
-#include "merge/general_cells.h"
 #include "record/key_extractor.h"
 #include "run/general_run.h"
 #include "run/general_scratch.h"
@@ -142,8 +142,8 @@ class CellContents {
   class BlockCursor;
 
   static GeneralCells plan_cells(const std::vector<MergeSource>& sources,
-                              const std::vector<MergeSide>& sides, std::uint64_t cell_bytes,
-                              const KeyRange& range);
+                                 const std::vector<MergeSide>& sides, std::uint64_t cell_bytes,
+                                 const KeyRange& range);
   void list_blocks();
   const MergeSide& side_of(const MergeSource& source) const { return sides_[source.side]; }
   std::span<MergeBlock> blocks_of(std::size_t source);

@@ -51,7 +51,7 @@ class CellEmitter final : public CellWork {
   const Ticket first_ticket_{};
   const std::span<const GeneralOutput::Place> places_;
   Monitor& monitor_;
-  GeneralTotals totals_;                                  // with the monitor's lock
+  GeneralTotals totals_;                               // with the monitor's lock
   std::atomic<bool> skips_ = options_.rules.skip > 0;  // records are still to be left out
 };
 

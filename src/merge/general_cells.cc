@@ -11,7 +11,7 @@ constexpr std::uint64_t kFrequentCells = 2;
 }  // namespace
 
 GeneralCells::GeneralCells(std::vector<CellSample> samples, std::uint64_t cell_bytes,
-                     const KeyRange& range)
+                           const KeyRange& range)
     : is_cut_below_(!range.lower.empty()), is_cut_above_(range.upper.has_value()) {
   std::erase_if(samples, [&](const CellSample& sample) {
     return sample.key < range.lower || (range.upper && sample.key >= *range.upper);

@@ -32,7 +32,8 @@ class GeneralCells {
  public:
   // Boundaries are chosen among the samples, so that cells have about `cell_bytes`. A key that many
   // samples have gets a cell of its own. Keys outside `range` are in one cell on either side.
-  GeneralCells(std::vector<CellSample> samples, std::uint64_t cell_bytes, const KeyRange& range = {});
+  GeneralCells(std::vector<CellSample> samples, std::uint64_t cell_bytes,
+               const KeyRange& range = {});
   // Cells with these boundaries, strictly ascending and none of them empty.
   explicit GeneralCells(std::vector<std::string> boundaries) : boundaries_(std::move(boundaries)) {}
 

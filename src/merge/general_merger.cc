@@ -17,9 +17,9 @@ constexpr std::size_t kMostOfMemory = 3;  // quarters
 }  // namespace
 
 GeneralMerger::GeneralMerger(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
-                       std::uint64_t cell_bytes, std::vector<CellWorkspace> workspaces,
-                       BlockMemory& blocks, CellWork& work, Workers& workers, Monitor& monitor,
-                       const KeyRange& range)
+                             std::uint64_t cell_bytes, std::vector<CellWorkspace> workspaces,
+                             BlockMemory& blocks, CellWork& work, Workers& workers,
+                             Monitor& monitor, const KeyRange& range)
     : contents_(std::move(sources), std::move(sides), cell_bytes, range),
       workspaces_(std::move(workspaces)),
       memory_(blocks),

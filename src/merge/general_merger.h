@@ -31,8 +31,9 @@ class GeneralMerger {
   // All references must outlive the merger. `sides`: what MergeSource::side counts. `blocks`:
   // memory for blocks. Only keys in `range` are merged.
   GeneralMerger(std::vector<MergeSource> sources, std::vector<MergeSide> sides,
-             std::uint64_t cell_bytes, std::vector<CellWorkspace> workspaces, BlockMemory& blocks,
-             CellWork& work, Workers& workers, Monitor& monitor, const KeyRange& range = {});
+                std::uint64_t cell_bytes, std::vector<CellWorkspace> workspaces,
+                BlockMemory& blocks, CellWork& work, Workers& workers, Monitor& monitor,
+                const KeyRange& range = {});
 
   // Merges everything in the range. Throws the first failure. `on_progress` is called with bytes
   // done.

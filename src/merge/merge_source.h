@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "run/run_tables.h"
 #include "run/general_run.h"
+#include "run/run_tables.h"
 #include "sort/string_sort.h"
 
 namespace xxl {

@@ -59,7 +59,8 @@ class RunCursor : public RecordCursor {
   static constexpr std::size_t kMostAheadBytes = std::size_t{1} << 20;
 
   // The references must outlive the cursor.
-  RunCursor(const GeneralRun& run, GeneralScratch& scratch, BlockMemory& memory, RunReading reading = {})
+  RunCursor(const GeneralRun& run, GeneralScratch& scratch, BlockMemory& memory,
+            RunReading reading = {})
       : run_(run),
         scratch_(scratch),
         memory_(memory),
@@ -100,9 +101,9 @@ class RunCursor : public RecordCursor {
   GeneralScratch& scratch_;
   BlockMemory& memory_;
   const RunReading reading_;
-  GeneralRun part_;           // of a table in scratch, what is being read
-  std::size_t parts_ = 0;  // read so far
-  const GeneralRun* table_;   // the run, or the part of it
+  GeneralRun part_;          // of a table in scratch, what is being read
+  std::size_t parts_ = 0;    // read so far
+  const GeneralRun* table_;  // the run, or the part of it
   std::size_t next_ = 0;
   std::size_t end_block_;
   std::shared_ptr<std::byte> current_;

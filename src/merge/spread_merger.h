@@ -22,8 +22,8 @@
 #include "merge/cell_contents.h"
 #include "merge/cell_work.h"
 #include "merge/merge_source.h"
-#include "run/output_parts.h"
 #include "run/general_output.h"
+#include "run/output_parts.h"
 
 namespace xxl {
 

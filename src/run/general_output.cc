@@ -17,7 +17,7 @@ constexpr std::uint64_t kAnyNumber = ~std::uint64_t{0} / 2;
 
 // Two workers that begin a block at once take a buffer each, of which one goes back: hence less 1.
 GeneralOutput::GeneralOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_bytes,
-                       Monitor& monitor, OutputParts* parts)
+                             Monitor& monitor, OutputParts* parts)
     : sink_(sink),
       buffers_(buffers),
       block_bytes_(block_bytes),
@@ -95,7 +95,8 @@ GeneralOutput::Reservation GeneralOutput::begin(const Place& place) {
   return piece;
 }
 
-void GeneralOutput::write_header(Ticket ticket, std::string_view header, const RecordSyntax& syntax) {
+void GeneralOutput::write_header(Ticket ticket, std::string_view header,
+                                 const RecordSyntax& syntax) {
   const std::uint64_t bytes = header.size() + syntax.frame_bytes();
   if (parts_ != nullptr) {
     XXL_CHECK(!syntax.counted);

@@ -1,4 +1,4 @@
-// The output of a text sort: records from many workers become one stream of bytes.
+// The output of a general sort: records from many workers become one stream of bytes.
 //
 // Reservations are in the order of their tickets. A worker waits for its turn to reserve a part of
 // the output, then fills it while others fill theirs; the one that fills the last byte of a block
@@ -23,8 +23,8 @@
 #include "base/turns.h"
 #include "record/record_syntax.h"
 #include "run/byte_sink.h"
-#include "run/output_parts.h"
 #include "run/general_scratch.h"
+#include "run/output_parts.h"
 
 namespace xxl {
 
@@ -34,7 +34,7 @@ class GeneralOutput {
   // nobody else may wait for the output while it holds some of them.
   // `parts`: where it is cut; null: nowhere.
   GeneralOutput(ByteSink& sink, WriteBuffers& buffers, std::size_t block_bytes, Monitor& monitor,
-             OutputParts* parts = nullptr);
+                OutputParts* parts = nullptr);
   // Gives up what finish() has not seen written.
   ~GeneralOutput() { sink_.give_up(); }
   GeneralOutput(const GeneralOutput&) = delete;

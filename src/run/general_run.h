@@ -87,7 +87,7 @@ struct GeneralBlock : StoredBlock {
 struct GeneralRun : StoredRun {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
-  std::size_t largest_block = 0;   // bytes of a buffer
+  std::size_t largest_block = 0;      // bytes of a buffer
   std::unique_ptr<GeneralRun> parts;  // null if the table is in memory
   std::vector<GeneralBlock> blocks;   // of a table in parts without triggers
   std::string triggers;

@@ -66,8 +66,8 @@ RunStore::Done GeneralScratch::write_begins(std::function<void()> written) {
   };
 }
 
-void GeneralScratch::write(GeneralRun& run, GeneralBlock block, std::byte* buffer, std::size_t bytes,
-                        std::function<void()> written) {
+void GeneralScratch::write(GeneralRun& run, GeneralBlock block, std::byte* buffer,
+                           std::size_t bytes, std::function<void()> written) {
   make_room(run);
   static_cast<StoredBlock&>(block) =
       store_.write(run, buffer, bytes, write_begins(std::move(written)));
@@ -121,7 +121,8 @@ GeneralRun GeneralScratch::read_part(const GeneralRun& run, std::size_t index) {
 }
 
 // The whole block is made in separate memory: at most one for each thread.
-void GeneralScratch::write_long_packed(GeneralRun& run, GeneralBlock block, std::string_view record) {
+void GeneralScratch::write_long_packed(GeneralRun& run, GeneralBlock block,
+                                       std::string_view record) {
   const std::size_t bytes = coded_bytes(record.size());
   const std::shared_ptr<std::byte> buffer = allocate_buffer(buffer_bytes(bytes));
   put_record(reinterpret_cast<char*>(buffer.get()), record);
@@ -135,7 +136,7 @@ void GeneralScratch::write_long_packed(GeneralRun& run, GeneralBlock block, std:
 }
 
 void GeneralScratch::write_long(GeneralRun& run, GeneralBlock block, std::string_view record,
-                             WriteBuffers& buffers) {
+                                WriteBuffers& buffers) {
   if (store_.packer().takes(coded_bytes(record.size())))
     return write_long_packed(run, block, record);
   char length[kMaxLengthBytes];
@@ -177,7 +178,7 @@ void GeneralScratch::wait_for_writes() {
 }
 
 void GeneralScratch::read(const GeneralRun& run, std::size_t index, std::byte* buffer,
-                       std::function<void()> arrived) {
+                          std::function<void()> arrived) {
   source_->read(run, run.blocks[index], buffer,
                 [this, arrived = std::move(arrived)](std::exception_ptr failure) {
                   if (failure != nullptr) return monitor_.fail(std::move(failure));

@@ -16,8 +16,8 @@
 #include "io/io_queue.h"
 #include "io/scratch_store.h"
 #include "record/key_extractor.h"
-#include "run/run_store.h"
 #include "run/general_run.h"
+#include "run/run_store.h"
 
 namespace xxl {
 
@@ -28,7 +28,7 @@ class GeneralScratch {
  public:
   // The references must outlive it. `packer` as RunStore.
   GeneralScratch(io::ScratchStore& scratch, io::IoService& io, Monitor& monitor,
-              BlockPacker packer = {})
+                 BlockPacker packer = {})
       : monitor_(monitor), store_(scratch, io, std::move(packer)) {}
 
   std::size_t slot_bytes() const { return store_.slot_bytes(); }
@@ -48,7 +48,8 @@ class GeneralScratch {
 
   // Writes `record`, coded, as the next block of `run`: piece by piece, through buffers of a few
   // slots each. For records of any length. If it is packed, waits until it is written.
-  void write_long(GeneralRun& run, GeneralBlock block, std::string_view record, WriteBuffers& buffers);
+  void write_long(GeneralRun& run, GeneralBlock block, std::string_view record,
+                  WriteBuffers& buffers);
 
   // Waits until everything is written.
   void wait_for_writes();
@@ -129,8 +130,8 @@ class GeneralRunWriter {
  public:
   // begin_parts() must have been called if its table is to be in scratch.
   // `block_bytes`: of a block, unless a single record is larger.
-  GeneralRunWriter(GeneralRun& run, const KeyExtractor& keys, GeneralScratch& scratch, WriteBuffers& buffers,
-                std::size_t block_bytes)
+  GeneralRunWriter(GeneralRun& run, const KeyExtractor& keys, GeneralScratch& scratch,
+                   WriteBuffers& buffers, std::size_t block_bytes)
       : run_(run), keys_(keys), scratch_(scratch), buffers_(buffers), block_bytes_(block_bytes) {}
   ~GeneralRunWriter();
   GeneralRunWriter(const GeneralRunWriter&) = delete;

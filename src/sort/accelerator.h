@@ -17,8 +17,8 @@
 #include "base/workers.h"
 #include "record/key_layout.h"
 #include "sort/chunk_sorter.h"
-#include "sort/piece_sorter.h"
 #include "sort/general_sorter.h"
+#include "sort/piece_sorter.h"
 #include "xxl/job.h"
 
 namespace xxl {
@@ -55,14 +55,14 @@ class Accelerator {
   // As plan(), for text that is transferred through `staging_bytes` of the host's memory; the
   // chunk's bytes are those of the input. `spec.keys` may be null, if they are not known yet.
   virtual std::optional<AcceleratorPlan> plan_general(const GeneralSorterSpec& spec,
-                                                   std::size_t staging_bytes,
-                                                   std::uint64_t most_host_bytes,
-                                                   std::string& reason) = 0;
+                                                      std::size_t staging_bytes,
+                                                      std::uint64_t most_host_bytes,
+                                                      std::string& reason) = 0;
   // `staging`, of as many bytes as planned with, and all references must outlive the sorter. Throws
   // Error{no_space} as make_sorter() does.
   virtual std::unique_ptr<GeneralSorter> make_text_sorter(const GeneralSorterSpec& spec,
-                                                       std::span<std::byte> staging,
-                                                       Mailbox& mailbox) = 0;
+                                                          std::span<std::byte> staging,
+                                                          Mailbox& mailbox) = 0;
   // How fast it would merge if limited only by its links: bytes a second carried in and out again.
   // 0 if it cannot be used; then `reason` says why.
   virtual double merge_rate(std::string& reason) = 0;

@@ -19,11 +19,11 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
-#include "job/chunk_threads.h"
 #include "io/file.h"
 #include "io/io_queue.h"
 #include "io/output_file.h"
 #include "io/transfer.h"
+#include "job/chunk_threads.h"
 #include "testdata/distributions.h"
 #include "testdata/gensort.h"
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "job/inputs.h"
-#include "job/part_directory.h"
-#include "job/record_chunks.h"
 #include "io/file.h"
 #include "io/input_checks.h"
 #include "io/transfer.h"
+#include "job/inputs.h"
+#include "job/part_directory.h"
+#include "job/record_chunks.h"
 #include "record/key_layout.h"
 #include "testdata/record_checksum.h"
 

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "job/part_manifest.h"
 #include "fuzz_input.h"
+#include "job/part_manifest.h"
 
 namespace xxl {
 namespace {

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "fuzz_input.h"
 #include "job/part_directory.h"
 #include "job/part_manifest.h"
-#include "fuzz_input.h"
 #include "record/key_layout.h"
 #include "testdata/validate.h"
 

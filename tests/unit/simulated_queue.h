@@ -88,7 +88,8 @@ class SimulatedQueue final : public io::IoQueue {
   std::thread thread_;
 };
 
-// For FixedSortOptions::queue_factory and IoService: simulated queues, all with the same `transfer`.
+// For FixedSortOptions::queue_factory and IoService: simulated queues, all with the same
+// `transfer`.
 inline io::IoService::Factory simulated_queues(std::uint64_t seed,
                                                TransferFunction transfer = honest_transfer) {
   return [seed, transfer = std::move(transfer)]() mutable -> std::unique_ptr<io::IoQueue> {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "job/fixed_sort/fixed_sort.h"
 #include "gpu/find/find_gpus.h"
+#include "job/fixed_sort/fixed_sort.h"
 
 namespace xxl::cli {
 

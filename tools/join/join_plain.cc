@@ -14,8 +14,8 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/manual.h"
-#include "job/job_defaults.h"
 #include "job/general_sort/line_stream.h"
+#include "job/job_defaults.h"
 #include "join/join_arguments.h"
 
 namespace xxl::cli {

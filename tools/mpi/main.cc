@@ -17,13 +17,13 @@
 #include "cli/devices.h"
 #include "cli/manual.h"
 #include "cli/process.h"
-#include "cluster/cluster_sort.h"
 #include "cluster/cluster_general_join.h"
 #include "cluster/cluster_general_sort.h"
+#include "cluster/cluster_sort.h"
 #include "cluster/message.h"
+#include "io/temp_name.h"
 #include "job/files/text_kind.h"
 #include "job/job_defaults.h"
-#include "io/temp_name.h"
 #include "join/join_shared.h"
 #include "mpi/mpi_columns.h"
 #include "mpi/mpi_peers.h"
@@ -137,7 +137,7 @@ void sort(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
   device.give_to(sort);
   report(options, sort,
          is_fixed(sort) ? cluster_sort(fixed_options(sort), peers)
-                             : cluster_general_sort(general_options(sort), peers),
+                        : cluster_general_sort(general_options(sort), peers),
          peers);
 }
 

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "base/error.h"
-#include "columns/cluster_columns.h"
-#include "columns/files/column_source.h"
-#include "columns/rank_columns.h"
 #include "cluster/cluster_general.h"
 #include "cluster/input_share.h"
 #include "cluster/message.h"
 #include "cluster/rank_directory.h"
+#include "columns/cluster_columns.h"
+#include "columns/files/column_source.h"
+#include "columns/rank_columns.h"
 #include "join/join_shared.h"
 #include "sort/column_order.h"
 #include "sort/columns_shared.h"

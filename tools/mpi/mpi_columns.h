@@ -9,8 +9,8 @@
 
 namespace xxl::cli {
 
-// Steps of all ranks, as cluster_sort() and cluster_general_join(). `job` has what sorts and joins of
-// all records have: output, memory, scratch space, threads. Throws Error.
+// Steps of all ranks, as cluster_sort() and cluster_general_join(). `job` has what sorts and joins
+// of all records have: output, memory, scratch space, threads. Throws Error.
 ClusterReport sort_columns(const ParsedOptions& options, const JobOptions& job, Peers& peers);
 ClusterReport join_columns(const JoinArguments& arguments, const JobOptions& job, Peers& peers);
 

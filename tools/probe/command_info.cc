@@ -13,11 +13,11 @@
 #include "cli/machine.h"
 #include "cli/version.h"
 #include "columns/files/load_module.h"
-#include "job/job_defaults.h"
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/probe/gpu_probe.h"
 #include "gpu/sort/gpu_summary.h"
 #include "io/io_queue.h"
+#include "job/job_defaults.h"
 
 namespace xxl::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include "base/machine_limits.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "job/job_defaults.h"
 #include "io/disk_probe.h"
+#include "job/job_defaults.h"
 #include "probe/probe_gpu.h"
 #include "report/json.h"
 

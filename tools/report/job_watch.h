@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/parse_options.h"
-#include "job/job.h"
 #include "io/output_file.h"
+#include "job/job.h"
 #include "report/job_page.h"
 #include "report/job_sampler.h"
 #include "report/progress_line.h"

@@ -9,16 +9,16 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
+#include "callers/shared_resources.h"
 #include "columns/column_parts.h"
 #include "columns/files/input_names.h"
 #include "columns/files/load_module.h"
-#include "callers/shared_resources.h"
+#include "io/read_back.h"
 #include "job/job_io.h"
 #include "job/join/counted_first.h"
 #include "job/output.h"
 #include "job/part_directory.h"
 #include "job/phase_meter.h"
-#include "io/read_back.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {

@@ -11,10 +11,10 @@
 #include "base/quote.h"
 #include "base/units.h"
 #include "cli/devices.h"
+#include "io/codec.h"
 #include "job/files/text_kind.h"
 #include "job/job_defaults.h"
 #include "job/part_files.h"
-#include "io/codec.h"
 #include "report/job_watch.h"
 #include "report/sort_report.h"
 

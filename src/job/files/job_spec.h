@@ -8,11 +8,11 @@
 #include <string>
 
 #include "job/files/line_join.h"
+#include "job/fixed_sort/fixed_sort_options.h"
+#include "job/general_sort/general_sort_options.h"
 #include "job/job.h"
 #include "job/join/fixed_join_options.h"
 #include "job/join/general_join_options.h"
-#include "job/fixed_sort/fixed_sort_options.h"
-#include "job/general_sort/general_sort_options.h"
 #include "record/group_selection.h"
 #include "record/line_order.h"
 #include "record/record_format.h"

@@ -1,4 +1,4 @@
-// Joins of files: each becomes a join of text or of binary records.
+// Joins of files: each becomes a general one or one of records of a fixed size.
 #include <utility>
 
 #include "base/error.h"
@@ -8,8 +8,8 @@
 #include "job/files/text_kind.h"
 #include "job/job_defaults.h"
 #include "job/join/fixed_join.h"
-#include "job/join/records_as_general.h"
 #include "job/join/general_join.h"
+#include "job/join/records_as_general.h"
 #include "xxl/join.h"
 
 namespace xxl {

@@ -1,4 +1,4 @@
-// A join of lines, as a join of text.
+// A join of lines, as a general join.
 #pragma once
 
 #include <array>

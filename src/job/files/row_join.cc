@@ -110,7 +110,8 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, bool che
 }
 
 // Rows are in the order of the key.
-void set_parts(const RowJoin& rows, const std::shared_ptr<RowSides>& sides, GeneralJoinOptions& join) {
+void set_parts(const RowJoin& rows, const std::shared_ptr<RowSides>& sides,
+               GeneralJoinOptions& join) {
   if (join.part_by.empty()) return;
   if (parse_csv_key(join.part_by).column != rows.orders[0].keys.front().column) {
     throw Error(ErrorCode::usage,

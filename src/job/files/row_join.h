@@ -1,4 +1,4 @@
-// A join of rows of CSV and TSV, as a join of text.
+// A join of rows of CSV and TSV, as a general join.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// A sort of rows of CSV and TSV, as a sort of text.
+// A sort of rows of CSV and TSV, as a general sort.
 #pragma once
 
 #include "job/general_sort/general_sort_options.h"

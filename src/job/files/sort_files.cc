@@ -1,4 +1,4 @@
-// Sorts of files: each becomes a sort of text or of binary records.
+// Sorts of files: each becomes a general one or one of records of a fixed size.
 #include <sys/random.h>
 
 #include <algorithm>
@@ -18,11 +18,11 @@
 #include "job/files/line_sort.h"
 #include "job/files/row_sort.h"
 #include "job/files/text_kind.h"
+#include "job/fixed_sort/fixed_sort.h"
+#include "job/general_sort/general_sort.h"
+#include "job/general_sort/kept_order.h"
 #include "job/inputs.h"
 #include "job/job_defaults.h"
-#include "job/fixed_sort/fixed_sort.h"
-#include "job/general_sort/kept_order.h"
-#include "job/general_sort/general_sort.h"
 #include "record/fold_kind.h"
 #include "record/format_key.h"
 #include "record/key_text.h"

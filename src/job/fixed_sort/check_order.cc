@@ -8,13 +8,13 @@
 #include "base/memory_name.h"
 #include "base/memory_region.h"
 #include "base/units.h"
+#include "io/file.h"
+#include "io/input_checks.h"
+#include "job/fixed_sort/check_sorted.h"
+#include "job/fixed_sort/fixed_sort.h"
 #include "job/inputs.h"
 #include "job/phase_meter.h"
 #include "job/record_chunks.h"
-#include "job/fixed_sort/check_sorted.h"
-#include "job/fixed_sort/fixed_sort.h"
-#include "io/file.h"
-#include "io/input_checks.h"
 #include "record/key_layout.h"
 
 namespace xxl {

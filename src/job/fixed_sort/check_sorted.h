@@ -5,8 +5,8 @@
 #include <span>
 
 #include "base/checksum.h"
-#include "job/fixed_sort/fixed_sort_options.h"
 #include "io/file.h"
+#include "job/fixed_sort/fixed_sort_options.h"
 
 namespace xxl {
 

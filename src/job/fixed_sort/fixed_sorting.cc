@@ -12,9 +12,8 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
-#include "job/inputs.h"
-#include "job/output.h"
-#include "job/phase_meter.h"
+#include "io/scratch_store.h"
+#include "io/sequential_reader.h"
 #include "job/fixed_sort/check_sorted.h"
 #include "job/fixed_sort/input_sorting.h"
 #include "job/fixed_sort/merge_choice.h"
@@ -22,8 +21,9 @@
 #include "job/fixed_sort/run_formation.h"
 #include "job/fixed_sort/run_merge.h"
 #include "job/fixed_sort/sort_plan.h"
-#include "io/scratch_store.h"
-#include "io/sequential_reader.h"
+#include "job/inputs.h"
+#include "job/output.h"
+#include "job/phase_meter.h"
 #include "merge/run_merger.h"
 #include "record/comparator_fault.h"
 #include "record/format_key.h"
@@ -43,7 +43,7 @@ constexpr std::size_t kLeastBlocksOfPart = 8;  // to be written beside others
 
 FixedSorting::FixedSorting(const FixedSortOptions& options, const SortSurroundings& surroundings)
     : FixedSorting(options, open_inputs(options.inputs, options.format.record_bytes,
-                                   recognize_suffix(options.compressed_by_suffix))) {
+                                        recognize_suffix(options.compressed_by_suffix))) {
   plan_again(options, surroundings);
 }
 
@@ -56,7 +56,8 @@ FixedSorting::FixedSorting(const FixedSortOptions& options, Inputs inputs)
                 0x9e3779b97f4a7c15u +
             static_cast<std::uint64_t>(getpid())) {}
 
-void FixedSorting::plan_again(const FixedSortOptions& options, const SortSurroundings& surroundings) {
+void FixedSorting::plan_again(const FixedSortOptions& options,
+                              const SortSurroundings& surroundings) {
   options_ = options;
   surroundings_ = surroundings;
   take(make_sort_plan(options, layout_, inputs_, surroundings));
@@ -144,9 +145,9 @@ void FixedSorting::open_accelerator(Workers& workers, Mailbox& mailbox) {
 }
 
 std::unique_ptr<InputSorting> FixedSorting::sort_in_memory(std::span<std::byte> region,
-                                                      io::IoService& io, Workers& workers,
-                                                      Mailbox& mailbox,
-                                                      InputSorting::OpenRun open_run) {
+                                                           io::IoService& io, Workers& workers,
+                                                           Mailbox& mailbox,
+                                                           InputSorting::OpenRun open_run) {
   region_ = region;
   if (accelerator_plan_) open_accelerator(workers, mailbox);
   return std::make_unique<InputSorting>(
@@ -296,7 +297,7 @@ void FixedSorting::make_grid(const ChunkSorter& sorter) {
 }
 
 RunFormation::OpenedRun FixedSorting::open_run(const ChunkSorter& sorter, io::BufferPool& buffers,
-                                          bool all_in_memory, bool looks_sorted) {
+                                               bool all_in_memory, bool looks_sorted) {
   const bool first = runs_made_ == 0 && output_ != nullptr && !options_.repeatable;
   // Where keys differ only beyond what splitters hold, or a comparator is the key, even what fits
   // in memory may become several runs: then the first one must not go where it cannot be taken

@@ -9,11 +9,11 @@
 
 #include "base/mailbox.h"
 #include "base/workers.h"
-#include "job/phase_meter.h"
-#include "job/fixed_sort/plan.h"
 #include "io/buffer_pool.h"
 #include "io/io_queue.h"
 #include "io/scratch_store.h"
+#include "job/fixed_sort/plan.h"
+#include "job/phase_meter.h"
 #include "merge/run_merger.h"
 #include "record/key_layout.h"
 #include "run/block_sink.h"

@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
+#include "io/open_files.h"
 #include "job/job_io.h"
 #include "job/output.h"
-#include "io/open_files.h"
 #include "run/folded_piece.h"
 
 namespace xxl {
@@ -146,8 +146,8 @@ std::uint64_t known_bytes(const Inputs& inputs) {
 }
 
 // Nothing if the accelerator cannot do it; `reason` says why.
-std::optional<PlannedSort> plan_for_accelerator(const FixedSortOptions& options, const KeyLayout& layout,
-                                                const Inputs& inputs,
+std::optional<PlannedSort> plan_for_accelerator(const FixedSortOptions& options,
+                                                const KeyLayout& layout, const Inputs& inputs,
                                                 const SortSurroundings& surroundings,
                                                 std::string& reason) {
   if (layout.labels() != nullptr) {

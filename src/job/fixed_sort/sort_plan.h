@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "job/inputs.h"
-#include "job/fixed_sort/plan.h"
 #include "job/fixed_sort/fixed_sort_options.h"
+#include "job/fixed_sort/plan.h"
+#include "job/inputs.h"
 #include "record/key_layout.h"
 #include "sort/accelerator.h"
 #include "xxl/sort.h"

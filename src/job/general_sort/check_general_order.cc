@@ -16,10 +16,10 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "base/workers.h"
-#include "job/phase_meter.h"
-#include "job/general_sort/long_records.h"
 #include "job/general_sort/general_reader.h"
 #include "job/general_sort/general_sort.h"
+#include "job/general_sort/long_records.h"
+#include "job/phase_meter.h"
 #include "record/descending_record.h"
 #include "record/record_key.h"
 
@@ -46,7 +46,7 @@ class OrderChecking {
   explicit OrderChecking(const GeneralSortOptions& options)
       : OrderChecking(options,
                       open_general_inputs({options.inputs.empty() ? "-" : options.inputs.front()},
-                                       options.syntax, options.compressed_by_suffix),
+                                          options.syntax, options.compressed_by_suffix),
                       {}, nullptr) {}
   // `memory`: in place of some of its own. `sum`, unless it is null, gets the records that are in
   // order.
@@ -88,11 +88,11 @@ class OrderChecking {
 
   OrderCheck check() {
     GeneralReader reader(inputs_, options_.syntax, io_, monitor_,
-                      [this](std::size_t, std::string_view header) {
-                        if (options_.keys_of_header) {
-                          keys_ = sorting_keys(options_.keys_of_header(header));
-                        }
-                      });
+                         [this](std::size_t, std::string_view header) {
+                           if (options_.keys_of_header) {
+                             keys_ = sorting_keys(options_.keys_of_header(header));
+                           }
+                         });
     make_regions();
     while (!reader.finished()) {
       while (free_.empty() && !running_.empty()) {
@@ -298,8 +298,9 @@ OrderCheck check_general_order(const GeneralSortOptions& options) {
   return OrderChecking(options).run();
 }
 
-void check_sorted_general(const GeneralSortOptions& options, std::shared_ptr<const KeyExtractor> keys,
-                       const MultisetHash& sum, io::File& output, std::span<std::byte> memory) {
+void check_sorted_general(const GeneralSortOptions& options,
+                          std::shared_ptr<const KeyExtractor> keys, const MultisetHash& sum,
+                          io::File& output, std::span<std::byte> memory) {
   MemoryRegion least;
   memory = memory.first(round_down(memory.size(), kSectorBytes));
   if (memory.size() < kCheckRegionBytes) {

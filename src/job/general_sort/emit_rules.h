@@ -1,4 +1,4 @@
-// Which records a text sort writes, from its options.
+// Which records a general sort writes, from its options.
 #pragma once
 
 #include "job/general_sort/general_sort_options.h"

@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
-#include "job/general_sort/long_records.h"
-#include "job/general_sort/general_reader.h"
 #include "io/input_checks.h"
+#include "job/general_sort/general_reader.h"
+#include "job/general_sort/long_records.h"
 
 namespace xxl {
 
@@ -49,9 +49,10 @@ bool JoinedRecord::append(std::string_view bytes) {
   return true;
 }
 
-FileCursor::FileCursor(io::File& input, const GeneralSortOptions& options, std::span<std::byte> memory,
-                       std::size_t& budget, io::IoService& io, Monitor& monitor, MultisetHash& hash,
-                       std::uint64_t& skipped, std::size_t number)
+FileCursor::FileCursor(io::File& input, const GeneralSortOptions& options,
+                       std::span<std::byte> memory, std::size_t& budget, io::IoService& io,
+                       Monitor& monitor, MultisetHash& hash, std::uint64_t& skipped,
+                       std::size_t number)
     : input_(input),
       options_(options),
       syntax_(options.syntax),

@@ -16,10 +16,10 @@
 #include "base/checksum.h"
 #include "base/memory_region.h"
 #include "base/monitor.h"
-#include "job/inputs.h"
-#include "job/general_sort/general_sort_options.h"
 #include "io/ahead_reader.h"
 #include "io/io_queue.h"
+#include "job/general_sort/general_sort_options.h"
+#include "job/inputs.h"
 #include "merge/record_merge.h"
 #include "record/text_records.h"
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "job/inputs.h"
 #include "job/general_sort/general_memory.h"
 #include "job/general_sort/general_sort_options.h"
+#include "job/inputs.h"
 
 namespace xxl {
 

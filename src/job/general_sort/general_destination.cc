@@ -13,9 +13,10 @@ void GeneralDestination::open(bool is_known, std::uint64_t bytes) {
   output_ = std::make_unique<Output>(job_, bytes);
 }
 
-GeneralOutput& GeneralDestination::begin(std::uint64_t bytes, std::shared_ptr<const KeyExtractor> key,
-                                   std::size_t record_bytes, GeneralMemory& memory,
-                                   io::IoService& io) {
+GeneralOutput& GeneralDestination::begin(std::uint64_t bytes,
+                                         std::shared_ptr<const KeyExtractor> key,
+                                         std::size_t record_bytes, GeneralMemory& memory,
+                                         io::IoService& io) {
   const std::size_t block_bytes = memory.geometry().output_block_bytes;
   text_.reset();  // uses the sink
   tickets_ = {};
@@ -26,14 +27,14 @@ GeneralOutput& GeneralDestination::begin(std::uint64_t bytes, std::shared_ptr<co
     parts_ = output_->cut_parts(bytes, std::move(key), record_bytes);
     sink_ = output_->make_sink(block_bytes, memory.threads(), io, monitor_);
   }
-  text_ =
-      std::make_unique<GeneralOutput>(*sink_, memory.output_buffers(), block_bytes, monitor_, parts_);
+  text_ = std::make_unique<GeneralOutput>(*sink_, memory.output_buffers(), block_bytes, monitor_,
+                                          parts_);
   return *text_;
 }
 
 // On a disk, one file after the other keeps it busy.
 std::size_t GeneralDestination::streams(std::uint64_t bytes, std::size_t runs,
-                                     std::uint64_t cell_bytes, std::size_t threads) const {
+                                        std::uint64_t cell_bytes, std::size_t threads) const {
   constexpr std::uint64_t kLeastCellsOfPart = 8;    // cutting takes about as long as sorting one
   constexpr std::size_t kMostCutBytes = 16 * kMiB;  // tables of where runs are cut
   if (output_ == nullptr || !output_->is_parts_in_memory() || parts_->have_key()) return 1;
@@ -53,7 +54,8 @@ std::vector<MultisetHash> GeneralDestination::sums(std::span<const MultisetHash>
   return {counted.begin(), counted.end()};
 }
 
-bool GeneralDestination::publish(io::IoService& io, PhaseMeter& meter, io::ReadBack::Reader reader) {
+bool GeneralDestination::publish(io::IoService& io, PhaseMeter& meter,
+                                 io::ReadBack::Reader reader) {
   if (SharedJob* const shared = shared_output()) {
     shared->publish();
     meter.end("finish");

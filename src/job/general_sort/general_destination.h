@@ -1,5 +1,5 @@
 // Where the text that a job makes goes: to its output, to the part of one of several jobs in that
-// of all (shared_general.h), or to a caller.
+// of all (shared_job.h), or to a caller.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 #include "base/checksum.h"
 #include "base/monitor.h"
+#include "io/io_queue.h"
+#include "job/general_sort/general_memory.h"
+#include "job/general_sort/shared_job.h"
 #include "job/job.h"
 #include "job/output.h"
-#include "job/general_sort/shared_general.h"
-#include "job/general_sort/general_memory.h"
-#include "io/io_queue.h"
 #include "record/key_extractor.h"
 #include "run/byte_sink.h"
-#include "run/output_parts.h"
 #include "run/general_output.h"
+#include "run/output_parts.h"
 
 namespace xxl {
 
@@ -40,7 +40,7 @@ class GeneralDestination {
   // Text goes here from now on, through the buffers of `memory`, which is not divided again.
   // `bytes`, `key` and `record_bytes` as Output::cut_parts(). The references must outlive it.
   GeneralOutput& begin(std::uint64_t bytes, std::shared_ptr<const KeyExtractor> key,
-                    std::size_t record_bytes, GeneralMemory& memory, io::IoService& io);
+                       std::size_t record_bytes, GeneralMemory& memory, io::IoService& io);
   GeneralOutput& text() { return *text_; }
   const GeneralOutput& text() const { return *text_; }
   Ticket& tickets() { return tickets_; }         // of what is written next

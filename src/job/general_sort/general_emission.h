@@ -28,7 +28,7 @@ class GeneralEmission final : public GeneralTarget {
   // Arguments of writers are forwarded to them. `keys` and `syntax` must outlive it.
   template <class... Args>
   GeneralEmission(const KeyExtractor& keys, const RecordSyntax& syntax, const EmitRules& rules,
-               Args&&... writer)
+                  Args&&... writer)
       : keys_(keys),
         syntax_(syntax),
         has_groups_(rules.kept.has_groups()),

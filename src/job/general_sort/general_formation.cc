@@ -400,7 +400,7 @@ void GeneralFormation::run_sort(const Chunk& chunk) {
 // records, which move to the start of the region then; where tags are no longer than what ends a
 // record, they take its place, and records stay.
 std::size_t GeneralFormation::load_items(const Region& region, std::span<StringItem> items,
-                                      RegionPlace& place, MultisetHash& hash) {
+                                         RegionPlace& place, MultisetHash& hash) {
   char* const memory = reinterpret_cast<char*>(region.memory);
   const RecordTags& tags = context_.options.tags;
   const std::size_t tag_bytes = context_.options.put_tag_bytes();
@@ -514,10 +514,10 @@ void GeneralFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
 }
 
 void GeneralFormation::write_run(Formed& formed, std::span<const StringItem> items,
-                              const char* memory) {
+                                 const char* memory) {
   auto run = std::make_unique<GeneralRun>();
   GeneralRunWriter writer(*run, context_.keys(), context_.scratch.get(),
-                       context_.memory.write_buffers(), geometry().block_bytes);
+                          context_.memory.write_buffers(), geometry().block_bytes);
   const ChunkAccess access{memory};
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (i + kPrefetchRecords < items.size()) {

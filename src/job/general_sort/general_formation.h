@@ -1,5 +1,6 @@
 // Forms sorted runs of text from the input: in memory, as long as there is room, and in scratch.
-// Or, with an accelerator, from what it has sorted (general_offload.h); the CPU then sorts the rest.
+// Or, with an accelerator, from what it has sorted (general_offload.h); the CPU then sorts the
+// rest.
 #pragma once
 
 #include <atomic>
@@ -17,17 +18,17 @@
 #include "base/in_flight.h"
 #include "base/monitor.h"
 #include "base/workers.h"
+#include "io/io_queue.h"
 #include "job/first_fault.h"
+#include "job/general_sort/general_memory.h"
+#include "job/general_sort/general_offload.h"
+#include "job/general_sort/general_reader.h"
+#include "job/general_sort/general_sort_options.h"
 #include "job/general_sort/lazy_scratch.h"
 #include "job/general_sort/limit_threshold.h"
 #include "job/general_sort/region_filling.h"
 #include "job/general_sort/region_records.h"
 #include "job/general_sort/run_reducer.h"
-#include "job/general_sort/general_memory.h"
-#include "job/general_sort/general_offload.h"
-#include "job/general_sort/general_reader.h"
-#include "job/general_sort/general_sort_options.h"
-#include "io/io_queue.h"
 #include "merge/general_merger.h"
 
 namespace xxl {
@@ -39,7 +40,7 @@ struct FormationContext {
   Monitor& monitor;
   Workers& workers;
   io::IoService& io;
-  GeneralMemory& memory;        // divided here, perhaps again, for records that need larger regions
+  GeneralMemory& memory;     // divided here, perhaps again, for records that need larger regions
   LazyScratch& scratch;      // opened if it is needed
   Accelerator* accelerator;  // to be used; null: the CPU sorts everything
   GeneralReader::OnHeader on_header;

@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
-#include "job/job_io.h"
-#include "job/general_sort/stored_records.h"
 #include "job/general_sort/general_reader.h"
+#include "job/general_sort/stored_records.h"
+#include "job/job_io.h"
 #include "record/record_tags.h"
 
 namespace xxl {
@@ -54,7 +54,7 @@ GeneralPlanInput plan_for_cpu(const GeneralSortOptions& options, const Inputs& i
 
 // The plan `input` for the CPU, extended for the accelerator; unchanged if that cannot be used.
 PlannedGeneral plan_for_accelerator(const GeneralSortOptions& options, const Inputs& inputs,
-                                 GeneralPlanInput input) {
+                                    GeneralPlanInput input) {
   PlannedGeneral planned{input, std::nullopt, {}};
   if (options.tags.any()) {
     planned.no_accelerator = "tagged records are sorted on processors";
@@ -137,7 +137,7 @@ PlannedGeneral plan_general_job(const GeneralSortOptions& options, const Inputs&
 }
 
 std::optional<GeneralGeometry> geometry_for(const GeneralSortOptions& options, const Inputs& inputs,
-                                         const LongRecords& needs) {
+                                            const LongRecords& needs) {
   try {
     return geometry_for(plan_general_job(options, inputs).input, needs);
   } catch (const Error& error) {

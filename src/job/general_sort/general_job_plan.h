@@ -1,13 +1,13 @@
-// How a sort of text divides memory, threads and work, from its options and its inputs.
+// How a general sort divides memory, threads and work, from its options and its inputs.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "job/inputs.h"
-#include "job/general_sort/long_records.h"
 #include "job/general_sort/general_plan.h"
 #include "job/general_sort/general_sort_options.h"
+#include "job/general_sort/long_records.h"
+#include "job/inputs.h"
 #include "sort/accelerator.h"
 
 namespace xxl {
@@ -26,7 +26,7 @@ PlannedGeneral plan_general_job(const GeneralSortOptions& options, const Inputs&
 
 // How the memory would be divided for `needs`; nothing if it is too small.
 std::optional<GeneralGeometry> geometry_for(const GeneralSortOptions& options, const Inputs& inputs,
-                                         const LongRecords& needs);
+                                            const LongRecords& needs);
 std::optional<GeneralGeometry> geometry_for(GeneralPlanInput input, const LongRecords& needs);
 
 }  // namespace xxl

@@ -49,7 +49,7 @@ void GeneralOffload::finish() {
 }
 
 GeneralTotals GeneralOffload::emit(GeneralOutput& output, Ticket first_ticket,
-                             const std::function<void(std::uint64_t)>& on_progress) {
+                                   const std::function<void(std::uint64_t)>& on_progress) {
   mailbox_.post([this, &output, first_ticket] {
     output_ = &output;
     next_ticket_ = first_ticket;

@@ -1,4 +1,4 @@
-// Sorts the regions of a text sort on an accelerator.
+// Sorts the regions of a general sort on an accelerator.
 //
 //     regions       packs                  chunks (accelerator)        slices
 //     [ read ] ---> [ ][ ] --in order----> [ sorted           ] -----> [ ][ ] ---> run in scratch,
@@ -27,18 +27,18 @@
 #include "base/turns.h"
 #include "base/workers.h"
 #include "job/first_fault.h"
-#include "job/general_sort/lazy_scratch.h"
-#include "job/general_sort/region_records.h"
 #include "job/general_sort/general_emission.h"
 #include "job/general_sort/general_memory.h"
 #include "job/general_sort/general_reader.h"
 #include "job/general_sort/general_sort_options.h"
+#include "job/general_sort/lazy_scratch.h"
+#include "job/general_sort/region_records.h"
 #include "merge/record_emitter.h"
 #include "run/general_run.h"
 #include "run/general_scratch.h"
 #include "sort/accelerator.h"
-#include "sort/pinned.h"
 #include "sort/general_sorter.h"
+#include "sort/pinned.h"
 
 namespace xxl {
 
@@ -94,7 +94,7 @@ class GeneralOffload {
   // Writes them to `output`, in pieces with tickets from `first_ticket` on; returns their totals.
   // `on_progress` is called with bytes done.
   GeneralTotals emit(GeneralOutput& output, Ticket first_ticket,
-                  const std::function<void(std::uint64_t)>& on_progress);
+                     const std::function<void(std::uint64_t)>& on_progress);
 
   struct FormedRun {
     RunOrder order;

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/units.h"
-#include "job/output.h"
 #include "job/fixed_sort/plan.h"
 #include "job/general_sort/general_reader.h"
+#include "job/output.h"
 #include "run/block_packer.h"
 #include "run/run_tables.h"
 #include "sort/string_sort.h"
@@ -93,7 +93,7 @@ std::size_t sectors(std::size_t bytes) {
 // need one each, and so does what is read and what is read ahead. For long records one must
 // suffice, and items then take no more than a 16th. Nothing if there is not enough.
 std::optional<GeneralGeometry> divide(const GeneralPlanInput& input, std::size_t memory,
-                                   std::size_t region_bytes) {
+                                      std::size_t region_bytes) {
   const std::size_t threads = input.threads;
   GeneralGeometry plan;
   plan.memory_bytes = memory;
@@ -141,7 +141,8 @@ struct RunsPlan {
 };
 
 // Whether what long records take beside each other has room in merges.
-bool can_merge(const GeneralPlanInput& input, const GeneralGeometry& plan, std::size_t block_bytes) {
+bool can_merge(const GeneralPlanInput& input, const GeneralGeometry& plan,
+               std::size_t block_bytes) {
   return input.merged_bytes == 0 ||
          input.merged_bytes + kBlocksBesideLong * block_bytes <= plan.merge_bytes;
 }
@@ -179,8 +180,8 @@ unsigned passes_of(const GeneralPlanInput& input, std::uint64_t runs, std::uint6
 
 // Passes over the data that `runs` take, counted in halves. Where memory has no room for all
 // tables, the last merge is not one by cells: one worker merges while the others wait.
-unsigned merge_cost(const GeneralPlanInput& input, const GeneralGeometry& geometry, const RunsPlan& plan,
-                    std::uint64_t runs) {
+unsigned merge_cost(const GeneralPlanInput& input, const GeneralGeometry& geometry,
+                    const RunsPlan& plan, std::uint64_t runs) {
   const std::uint64_t tables = expected_table_bytes(input.input_bytes, runs, plan.block_bytes);
   const std::uint64_t blocks = input.input_bytes / plan.block_bytes + runs;
   const std::uint64_t cells = input.input_bytes / (geometry.item_capacity * kBytesOfCellPerItem);

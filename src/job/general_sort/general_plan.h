@@ -1,4 +1,4 @@
-// How the memory of a text sort is divided. See docs/text.md.
+// How the memory of a general sort is divided. See docs/text.md.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/units.h"
-#include "job/general_sort/record_sizes.h"
 #include "io/codec.h"
+#include "job/general_sort/record_sizes.h"
 
 namespace xxl {
 

@@ -45,8 +45,9 @@ RowFault find_open_quote(std::string_view row, const RecordSyntax& syntax) {
 
 }  // namespace
 
-void throw_malformed(const GeneralSegment& segment, std::string_view record, const RecordSyntax& syntax,
-                     const std::string& fault, const std::string& path) {
+void throw_malformed(const GeneralSegment& segment, std::string_view record,
+                     const RecordSyntax& syntax, const std::string& fault,
+                     const std::string& path) {
   const auto at = static_cast<std::size_t>(record.data() - segment.text.data());
   const std::uint64_t line = segment.lines + lines_in(segment.text.substr(0, at), syntax) + 1;
   throw Error(
@@ -71,7 +72,7 @@ std::string open_quote(std::string_view begun, const RecordSyntax& syntax, std::
 }
 
 GeneralReader::GeneralReader(Inputs& inputs, const RecordSyntax& syntax, io::IoService& io,
-                       Monitor& monitor, OnHeader on_header, OnFirst on_first)
+                             Monitor& monitor, OnHeader on_header, OnFirst on_first)
     : inputs_(inputs),
       syntax_(syntax),
       io_(io),
@@ -150,7 +151,7 @@ void GeneralReader::start_read(Region& region, std::size_t most) {
 }
 
 void GeneralReader::submit(std::shared_ptr<Region::Read> read, const io::File& file,
-                        std::uint64_t offset, std::span<std::byte> data) {
+                           std::uint64_t offset, std::span<std::byte> data) {
   io::Request request{io::Op::read, &file, offset, data, {}};
   request.done = [this, read = std::move(read),
                   token = in_flight_.begin()](const io::Completion& completion) mutable {
@@ -299,7 +300,7 @@ std::size_t GeneralReader::whole_records(std::string_view text) const {
 }
 
 void GeneralReader::close_segment(Region& region, std::byte* begin, std::byte* end,
-                               std::size_t input, std::uint64_t offset, bool input_ends) {
+                                  std::size_t input, std::uint64_t offset, bool input_ends) {
   std::string_view text(reinterpret_cast<const char*>(begin),
                         static_cast<std::size_t>(end - begin));
   if (!input_ends) {

@@ -1,4 +1,4 @@
-// Reads the input of a text sort into regions of memory, in chunks that end between records.
+// Reads the input of a general sort into regions of memory, in chunks that end between records.
 //
 //     region:  [ headroom | chunk .................. | room for items ]
 //                  tail of the record that the chunk before had cut
@@ -20,10 +20,10 @@
 
 #include "base/in_flight.h"
 #include "base/monitor.h"
-#include "job/inputs.h"
-#include "job/general_sort/general_sort_options.h"
 #include "io/file.h"
 #include "io/io_queue.h"
+#include "job/general_sort/general_sort_options.h"
+#include "job/inputs.h"
 #include "record/text_records.h"
 
 namespace xxl {
@@ -51,8 +51,8 @@ struct GeneralSegment {
 // Calls visit(record) for each record of `segment` from `offset` on, until it returns false.
 // Returns where the unvisited ones begin.
 template <class Visit>
-std::size_t visit_segment(const GeneralSegment& segment, std::size_t offset, const RecordSyntax& syntax,
-                          Visit&& visit) {
+std::size_t visit_segment(const GeneralSegment& segment, std::size_t offset,
+                          const RecordSyntax& syntax, Visit&& visit) {
   const std::string_view text = segment.text.substr(offset);
   if (!syntax.rows) return offset + visit_records(text, syntax, visit);
   return offset + visit_records(text, syntax, [&](std::string_view record) {
@@ -108,7 +108,7 @@ class GeneralReader {
 
   // All references must outlive it. `on_first` may be empty.
   GeneralReader(Inputs& inputs, const RecordSyntax& syntax, io::IoService& io, Monitor& monitor,
-             OnHeader on_header, OnFirst on_first = {});
+                OnHeader on_header, OnFirst on_first = {});
   // Waits for reads under way; gives up those of pipes.
   ~GeneralReader();
 

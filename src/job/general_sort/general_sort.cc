@@ -1,4 +1,4 @@
-// The sort of text from end to end. In order: open the inputs; divide the memory; open the output;
+// The general sort from end to end. In order: open the inputs; divide the memory; open the output;
 // form runs; merge them, in as many passes as needed; check that what went in came out; publish.
 // Nothing appears before the last step.
 #include "job/general_sort/general_sort.h"
@@ -19,30 +19,30 @@
 #include "base/quote.h"
 #include "base/units.h"
 #include "base/workers.h"
-#include "job/order_guess.h"
-#include "job/phase_meter.h"
 #include "job/fixed_sort/plan.h"
 #include "job/general_sort/cell_size.h"
 #include "job/general_sort/emit_rules.h"
 #include "job/general_sort/file_cursor.h"
 #include "job/general_sort/file_merge_plan.h"
-#include "job/general_sort/lazy_scratch.h"
-#include "job/general_sort/long_records.h"
-#include "job/general_sort/run_reducer.h"
-#include "job/general_sort/shared_general.h"
 #include "job/general_sort/general_destination.h"
 #include "job/general_sort/general_formation.h"
 #include "job/general_sort/general_job_plan.h"
 #include "job/general_sort/general_memory.h"
+#include "job/general_sort/lazy_scratch.h"
+#include "job/general_sort/long_records.h"
+#include "job/general_sort/run_reducer.h"
+#include "job/general_sort/shared_job.h"
+#include "job/order_guess.h"
+#include "job/phase_meter.h"
 #include "merge/cell_emitter.h"
+#include "merge/general_merger.h"
 #include "merge/record_emitter.h"
 #include "merge/run_cursor.h"
 #include "merge/spread_merger.h"
-#include "merge/general_merger.h"
 #include "record/descending_record.h"
 #include "run/compressed_bytes.h"
-#include "run/run_tables.h"
 #include "run/general_output.h"
+#include "run/run_tables.h"
 
 namespace xxl {
 namespace {
@@ -56,9 +56,10 @@ class GeneralSorting final : public CallerSort {
  public:
   // `assumes_sorted`: merges inputs that look sorted; gives up where they are not.
   explicit GeneralSorting(const GeneralSortOptions& options, bool assumes_sorted = false)
-      : GeneralSorting(options,
-                    open_general_inputs(options.inputs, options.syntax, options.compressed_by_suffix),
-                    assumes_sorted) {}
+      : GeneralSorting(
+            options,
+            open_general_inputs(options.inputs, options.syntax, options.compressed_by_suffix),
+            assumes_sorted) {}
   // With `inputs` that are open, those of the options.
   GeneralSorting(const GeneralSortOptions& options, Inputs inputs, bool assumes_sorted = false)
       : options_(options),
@@ -404,12 +405,12 @@ void GeneralSorting::write_sorted(GeneralOffload& offload, std::uint64_t record_
 }
 
 void GeneralSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks,
-                              const KeyRange& range) {
+                                 const KeyRange& range) {
   const GeneralMergeOptions merge{options_.output_syntax(), emit_rules(options_),
-                               options_.dropped_bytes(), &stopped_};
+                                  options_.dropped_bytes(), &stopped_};
   CellEmitter emitter(merge, destination_.text(), destination_.tickets(), monitor_);
   GeneralMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
-                    memory_.workspaces(), blocks, emitter, *workers_, monitor_, range);
+                       memory_.workspaces(), blocks, emitter, *workers_, monitor_, range);
   merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
   totals_ += emitter.totals();
 }
@@ -428,7 +429,7 @@ std::size_t GeneralSorting::part_streams(std::uint64_t cell_bytes) const {
 
 void GeneralSorting::merge_to_parts(std::uint64_t cell_bytes, std::size_t streams) {
   const GeneralMergeOptions merge{options_.output_syntax(), emit_rules(options_),
-                               options_.dropped_bytes(), &stopped_};
+                                  options_.dropped_bytes(), &stopped_};
   const auto extra_bytes = static_cast<std::ptrdiff_t>(merge.syntax.frame_bytes()) -
                            static_cast<std::ptrdiff_t>(merge.dropped_bytes);
   SpreadMerger merger(sources_, {keys_.get(), nullptr}, cell_bytes, extra_bytes,
@@ -490,7 +491,7 @@ RecordMerge::OnDisorder GeneralSorting::on_disorder() const {
 
 // Cursors over inputs `first` to `first` + `count`, which share the memory.
 std::vector<std::unique_ptr<RecordCursor>> GeneralSorting::open_files(std::size_t first,
-                                                                   std::size_t count) {
+                                                                      std::size_t count) {
   const FileMergePlan plan =
       plan_file_merge(memory_.geometry(), std::span(inputs_.files).subspan(first, count));
   Carver buffers(memory_.regions());
@@ -512,7 +513,7 @@ std::vector<std::unique_ptr<RecordCursor>> GeneralSorting::open_files(std::size_
 
 // Writes all records of `cursors` to the output.
 void GeneralSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
-                              RecordMerge::OnDisorder on_disorder) {
+                                 RecordMerge::OnDisorder on_disorder) {
   RecordMerge merge(std::move(cursors), *keys_, options_.has_groups(), std::move(on_disorder));
   PieceWriter writer(destination_.text().begin_open_ended(destination_.tickets()++),
                      options_.output_syntax(), options_.dropped_bytes());
@@ -548,7 +549,7 @@ io::ReadBack::Reader GeneralSorting::reader_of_output() {
 }
 
 void GeneralSorting::check_output(const MultisetHash& written, const MultisetHash& removed,
-                               const MultisetHash& input) const {
+                                  const MultisetHash& input) const {
   if (options_.limit && !options_.has_groups() &&
       written.records != options_.written_of(input.records)) {
     throw Error(ErrorCode::corrupt,
@@ -600,7 +601,8 @@ SortReport general_sort(const GeneralSortOptions& options) {
   });
 }
 
-std::unique_ptr<CallerSort> make_general_caller_sort(const GeneralSortOptions& options, Inputs inputs) {
+std::unique_ptr<CallerSort> make_general_caller_sort(const GeneralSortOptions& options,
+                                                     Inputs inputs) {
   return std::make_unique<GeneralSorting>(options, std::move(inputs));
 }
 

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "base/checksum.h"
-#include "job/caller_sort.h"
-#include "job/inputs.h"
-#include "job/general_sort/general_sort_options.h"
 #include "io/file.h"
+#include "job/caller_sort.h"
+#include "job/general_sort/general_sort_options.h"
+#include "job/inputs.h"
 #include "record/key_extractor.h"
 #include "xxl/sort.h"
 
@@ -26,7 +26,8 @@ SortReport general_sort(const GeneralSortOptions& options);
 SortPlan plan_general_sort(const GeneralSortOptions& options);
 
 // Of a caller's records: `inputs` is the caller, and so is the output of `options`.
-std::unique_ptr<CallerSort> make_general_caller_sort(const GeneralSortOptions& options, Inputs inputs);
+std::unique_ptr<CallerSort> make_general_caller_sort(const GeneralSortOptions& options,
+                                                     Inputs inputs);
 SortPlan plan_general_caller_sort(const GeneralSortOptions& options, Inputs inputs);
 
 // First record that is out of order (with `unique`: not strictly ascending); options.inputs has one
@@ -37,7 +38,8 @@ OrderCheck check_general_order(const GeneralSortOptions& options);
 // the records of `output`, a file of a caller, are in the order of `keys`, as `options` wanted, and
 // have this `sum`. In `memory`, or a little of its own; ends where that is too little for two
 // neighbours. Takes over `output`.
-void check_sorted_general(const GeneralSortOptions& options, std::shared_ptr<const KeyExtractor> keys,
-                       const MultisetHash& sum, io::File& output, std::span<std::byte> memory);
+void check_sorted_general(const GeneralSortOptions& options,
+                          std::shared_ptr<const KeyExtractor> keys, const MultisetHash& sum,
+                          io::File& output, std::span<std::byte> memory);
 
 }  // namespace xxl

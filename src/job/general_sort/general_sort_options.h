@@ -13,14 +13,14 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "job/general_sort/record_sizes.h"
 #include "job/job.h"
 #include "job/result_range.h"
-#include "job/general_sort/record_sizes.h"
 #include "record/group_fold.h"
 #include "record/group_selection.h"
 #include "record/key_extractor.h"
-#include "record/record_tags.h"
 #include "record/record_syntax.h"
+#include "record/record_tags.h"
 
 namespace xxl {
 
@@ -47,7 +47,7 @@ struct GeneralSortOptions : JobOptions, ResultRange {
   // If there are any, the order has to do with where records stand in the input (record_tags.h).
   // Without fold; with merge_only only those that tell inputs apart.
   RecordTags tags;
-  bool writes_tags = false;               // to the output, as a part of the records
+  bool writes_tags = false;                 // to the output, as a part of the records
   std::optional<RecordSyntax> output_as{};  // the output's syntax, if it is not that of the inputs
   // With a header: gets that of the first input, which is not written then.
   std::function<void(std::string_view header)> keep_header;

@@ -17,12 +17,12 @@
 #include "base/error.h"
 #include "base/on_stop.h"
 #include "base/thread.h"
-#include "job/inputs.h"
-#include "job/phase_meter.h"
-#include "job/general_sort/stored_records.h"
+#include "io/caller_queue.h"
 #include "job/general_sort/general_plan.h"
 #include "job/general_sort/general_sort.h"
-#include "io/caller_queue.h"
+#include "job/general_sort/stored_records.h"
+#include "job/inputs.h"
+#include "job/phase_meter.h"
 
 namespace xxl {
 namespace {

@@ -14,7 +14,8 @@
 
 namespace xxl {
 
-// As general_sort(), of `options` with unique, without fold, merge_only, part_by and an accelerator.
+// As general_sort(), of `options` with unique, without fold, merge_only, part_by and an
+// accelerator.
 SortReport sort_in_kept_order(const GeneralSortOptions& options);
 SortPlan plan_sort_in_kept_order(const GeneralSortOptions& options);
 

@@ -1,14 +1,14 @@
-// The scratch of a text sort, opened when first needed: small sorts need none.
+// The scratch of a general sort, opened when first needed: small sorts need none.
 #pragma once
 
 #include <memory>
 #include <mutex>
 
 #include "base/monitor.h"
-#include "job/general_sort/general_memory.h"
-#include "job/general_sort/general_sort_options.h"
 #include "io/io_queue.h"
 #include "io/scratch_store.h"
+#include "job/general_sort/general_memory.h"
+#include "job/general_sort/general_sort_options.h"
 #include "run/general_scratch.h"
 
 namespace xxl {

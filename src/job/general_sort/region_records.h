@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "job/inputs.h"
 #include "job/general_sort/general_reader.h"
 #include "job/general_sort/general_sort_options.h"
+#include "job/inputs.h"
 
 namespace xxl {
 

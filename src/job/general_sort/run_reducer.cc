@@ -9,8 +9,8 @@
 #include "job/fixed_sort/plan.h"
 #include "job/general_sort/emit_rules.h"
 #include "merge/record_emitter.h"
-#include "run/run_tables.h"
 #include "run/general_scratch.h"
+#include "run/run_tables.h"
 
 namespace xxl {
 namespace {
@@ -144,8 +144,8 @@ void RunReducer::merge_group(MergeGroup& group, bool reads_ahead, BlockMemory& b
   for (const MergeSource& source : group.sources) *source.run = {};
 }
 
-GeneralRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors, Table table,
-                                  RecordMerge::OnDisorder on_disorder) {
+GeneralRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors,
+                                     Table table, RecordMerge::OnDisorder on_disorder) {
   GeneralRun* run;
   {
     auto lock = monitor_.lock();
@@ -155,7 +155,7 @@ GeneralRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> 
   const EmitRules rules = emit_rules_of_run(options_);
   RecordMerge merge(std::move(cursors), keys_, rules.kept.has_groups(), std::move(on_disorder));
   GeneralRunWriter writer(*run, keys_, scratch_.get(), memory_.write_buffers(),
-                       memory_.geometry().block_bytes);
+                          memory_.geometry().block_bytes);
   RecordEmitter emitter(writer, rules);
   while (merge.next() && emitter.add(merge.record(), merge.same_key())) {
   }

@@ -9,12 +9,12 @@
 #include "base/checksum.h"
 #include "base/monitor.h"
 #include "base/workers.h"
-#include "job/general_sort/lazy_scratch.h"
 #include "job/general_sort/general_memory.h"
 #include "job/general_sort/general_sort_options.h"
+#include "job/general_sort/lazy_scratch.h"
+#include "merge/general_merger.h"
 #include "merge/record_merge.h"
 #include "merge/run_cursor.h"
-#include "merge/general_merger.h"
 #include "record/key_extractor.h"
 #include "run/general_run.h"
 
@@ -57,7 +57,7 @@ class RunReducer {
   // `on_disorder` as RecordMerge. From any thread.
   enum class Table : std::uint8_t { in_memory, in_scratch };
   GeneralRun& merge_to_run(std::vector<std::unique_ptr<RecordCursor>> cursors, Table table,
-                        RecordMerge::OnDisorder on_disorder = {});
+                           RecordMerge::OnDisorder on_disorder = {});
 
   // Passes over the data.
   unsigned passes() const { return passes_; }
@@ -67,7 +67,7 @@ class RunReducer {
  private:
   struct MergeGroup {
     std::vector<MergeSource> sources;
-    std::size_t bytes = 0;      // of blocks that merging it may need
+    std::size_t bytes = 0;         // of blocks that merging it may need
     GeneralRun* merged = nullptr;  // the result; null for a single source
   };
 

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
-#include "job/general_sort/region_filling.h"
-#include "job/general_sort/general_reader.h"
 #include "io/transfer.h"
+#include "job/general_sort/general_reader.h"
+#include "job/general_sort/region_filling.h"
 #include "run/general_run.h"
 
 namespace xxl {
@@ -85,8 +85,8 @@ std::uint64_t most_runs(const GeneralGeometry& geometry, const StoredRecords& re
   if (records.records == 0) return records.input_bytes / (geometry.region_bytes / 2) + 1;
   const double record = static_cast<double>(records.input_bytes) /
                         static_cast<double>(std::max<std::uint64_t>(records.records, 1));
-  const RegionFilling filling = fill_region(geometry, records.tag_growth, GeneralReader::kHeadroom, 0,
-                                            {records.records, records.input_bytes});
+  const RegionFilling filling = fill_region(geometry, records.tag_growth, GeneralReader::kHeadroom,
+                                            0, {records.records, records.input_bytes});
   double parts = 1;
   if (records.tag_growth) {
     const double growth = static_cast<double>(*records.tag_growth);

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "job/inputs.h"
-#include "job/general_sort/record_sizes.h"
 #include "job/general_sort/general_plan.h"
-#include "record/record_tags.h"
+#include "job/general_sort/record_sizes.h"
+#include "job/inputs.h"
 #include "record/record_syntax.h"
+#include "record/record_tags.h"
 
 namespace xxl {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "job/join/join_options.h"
 #include "io/open_files.h"
+#include "job/join/join_options.h"
 
 namespace xxl {
 

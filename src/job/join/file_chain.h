@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "job/inputs.h"
 #include "job/general_sort/file_cursor.h"
+#include "job/inputs.h"
 #include "merge/record_merge.h"
 
 namespace xxl {

@@ -1,4 +1,4 @@
-// The join of text from end to end. In order: open the inputs; divide the memory; form runs of what
+// The general join from end to end. In order: open the inputs; divide the memory; form runs of what
 // is not sorted; join, by cells of all runs, or record by record where an input comes sorted; check
 // that what was read was joined; publish. Nothing appears before the last step.
 #include "job/join/general_join.h"
@@ -14,24 +14,24 @@
 #include "base/memory_plan.h"
 #include "base/memory_region.h"
 #include "base/units.h"
+#include "io/codec.h"
+#include "io/output_file.h"
+#include "job/fixed_sort/plan.h"
+#include "job/general_sort/cell_size.h"
+#include "job/general_sort/general_destination.h"
+#include "job/general_sort/long_records.h"
+#include "job/general_sort/shared_job.h"
+#include "job/general_sort/stored_records.h"
 #include "job/join/counted_first.h"
-#include "job/join/join_side.h"
 #include "job/join/general_join_budget.h"
+#include "job/join/join_side.h"
 #include "job/order_guess.h"
 #include "job/output.h"
 #include "job/phase_meter.h"
-#include "job/fixed_sort/plan.h"
-#include "job/general_sort/cell_size.h"
-#include "job/general_sort/long_records.h"
-#include "job/general_sort/shared_general.h"
-#include "job/general_sort/stored_records.h"
-#include "job/general_sort/general_destination.h"
-#include "io/codec.h"
-#include "io/output_file.h"
 #include "join/cell_joiner.h"
+#include "join/general_joiner.h"
 #include "join/group_store.h"
 #include "join/row_output.h"
-#include "join/general_joiner.h"
 #include "run/compressed_bytes.h"
 #include "run/general_output.h"
 #include "xxl/sort.h"
@@ -45,9 +45,9 @@ class GeneralJoining final : public GeneralJoin {
   // `guessed`: which inputs are only assumed to be sorted. Then run() may give up.
   GeneralJoining(const GeneralJoinOptions& options, std::array<bool, kJoinSides> guessed)
       : GeneralJoining(options, guessed,
-                    {open_side(options, JoinSide::r), open_side(options, JoinSide::s)}) {}
+                       {open_side(options, JoinSide::r), open_side(options, JoinSide::s)}) {}
   GeneralJoining(const GeneralJoinOptions& options, std::array<bool, kJoinSides> guessed,
-              std::array<Inputs, kJoinSides> inputs);
+                 std::array<Inputs, kJoinSides> inputs);
 
   JoinPlan plan() const;
   std::string planned_backend() const { return backend_name(options_, is_little_); }
@@ -98,7 +98,8 @@ class GeneralJoining final : public GeneralJoin {
   JoinTotals totals_;
 };
 
-bool are_little(const GeneralJoinOptions& options, const std::array<GeneralJoinSide, kJoinSides>& sides) {
+bool are_little(const GeneralJoinOptions& options,
+                const std::array<GeneralJoinSide, kJoinSides>& sides) {
   std::uint64_t bytes = 0;
   for (const GeneralJoinSide& side : sides) {
     if (!side.inputs().size_known) return false;
@@ -107,8 +108,9 @@ bool are_little(const GeneralJoinOptions& options, const std::array<GeneralJoinS
   return is_little(options, bytes);
 }
 
-GeneralJoining::GeneralJoining(const GeneralJoinOptions& options, std::array<bool, kJoinSides> guessed,
-                         std::array<Inputs, kJoinSides> inputs)
+GeneralJoining::GeneralJoining(const GeneralJoinOptions& options,
+                               std::array<bool, kJoinSides> guessed,
+                               std::array<Inputs, kJoinSides> inputs)
     : options_(options),
       guessed_(guessed),
       sides_{GeneralJoinSide(options, JoinSide::r, std::move(inputs[0])),
@@ -380,14 +382,15 @@ void GeneralJoining::join_shared(BlockMemory& blocks) {
 
 // All workers join cells of the runs of both.
 void GeneralJoining::join_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes,
-                             BlockMemory& blocks, const KeyRange& range) {
+                                BlockMemory& blocks, const KeyRange& range) {
   set_rules();
   open_sink();
   CellJoiner joiner(rules_, text_output_, tickets_, *group_, monitor_);
   GeneralMerger merger(std::move(sources),
-                    {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
-                     MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
-                    cell_bytes, memory().workspaces(), blocks, joiner, *workers_, monitor_, range);
+                       {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
+                        MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
+                       cell_bytes, memory().workspaces(), blocks, joiner, *workers_, monitor_,
+                       range);
   merger.run([this](std::uint64_t done) { meter_.advance(done); });
   totals_ += joiner.totals();
 }
@@ -506,8 +509,9 @@ std::array<bool, kJoinSides> guess_sorted(const GeneralJoinOptions& options) {
   std::array<bool, kJoinSides> guessed{};
   if (options.input_callers[0] != nullptr) return guessed;
   if (!output_appears_at_end(options) && !options.count_only) return guessed;
-  const auto inputs = inputs_to_guess({options.inputs.begin(), options.inputs.end()},
-                                      recognize_general(options.syntax, options.compressed_by_suffix));
+  const auto inputs =
+      inputs_to_guess({options.inputs.begin(), options.inputs.end()},
+                      recognize_general(options.syntax, options.compressed_by_suffix));
   if (!inputs) return guessed;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     guessed[i] = !options.presorted[i] && options.keys[i] != nullptr &&
@@ -519,7 +523,7 @@ std::array<bool, kJoinSides> guess_sorted(const GeneralJoinOptions& options) {
 
 // `options`, with what was guessed.
 GeneralJoinOptions with_guess(const GeneralJoinOptions& options,
-                           const std::array<bool, kJoinSides>& guessed) {
+                              const std::array<bool, kJoinSides>& guessed) {
   GeneralJoinOptions join = options;
   for (std::size_t i = 0; i < kJoinSides; ++i) join.presorted[i] |= guessed[i];
   return join;
@@ -528,9 +532,10 @@ GeneralJoinOptions with_guess(const GeneralJoinOptions& options,
 }  // namespace
 
 std::unique_ptr<GeneralJoin> make_general_join(const GeneralJoinOptions& options,
-                                         std::array<Inputs, kJoinSides> inputs) {
+                                               std::array<Inputs, kJoinSides> inputs) {
   check_method(options);
-  return std::make_unique<GeneralJoining>(options, std::array<bool, kJoinSides>{}, std::move(inputs));
+  return std::make_unique<GeneralJoining>(options, std::array<bool, kJoinSides>{},
+                                          std::move(inputs));
 }
 
 JoinReport general_join(const GeneralJoinOptions& options) {

@@ -21,7 +21,7 @@ class GeneralJoin {
 };
 // Of `inputs` that are open, those of `options`, which must outlive it. Nothing is guessed.
 std::unique_ptr<GeneralJoin> make_general_join(const GeneralJoinOptions& options,
-                                         std::array<Inputs, kJoinSides> inputs);
+                                               std::array<Inputs, kJoinSides> inputs);
 
 // Joins. When it returns, the output is complete and checked; when it throws Error, the output does
 // not exist or is what it was before (streams excepted).

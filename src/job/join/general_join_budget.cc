@@ -35,7 +35,8 @@ std::uint64_t resident_bytes(const GeneralPlanInput& input, const GeneralGeometr
 
 }  // namespace
 
-GeneralJoinBudget make_budget(const GeneralJoinOptions& options, std::uint64_t memory, bool is_little) {
+GeneralJoinBudget make_budget(const GeneralJoinOptions& options, std::uint64_t memory,
+                              bool is_little) {
   GeneralJoinBudget budget;
   budget.threads = static_cast<unsigned>(
       std::clamp<std::uint64_t>(memory / kMinThreadBytes, 1,
@@ -63,7 +64,8 @@ GeneralJoinBudget make_budget(const GeneralJoinOptions& options, std::uint64_t m
   return budget;
 }
 
-GeneralPlanInput plan_input_of_output(const GeneralJoinOptions& options, const GeneralJoinBudget& budget) {
+GeneralPlanInput plan_input_of_output(const GeneralJoinOptions& options,
+                                      const GeneralJoinBudget& budget) {
   GeneralPlanInput input;
   input.memory_bytes = budget.rest;
   input.threads = budget.threads;
@@ -74,8 +76,8 @@ GeneralPlanInput plan_input_of_output(const GeneralJoinOptions& options, const G
 }
 
 std::array<GeneralPlanInput, kJoinSides> plan_inputs(const GeneralJoinOptions& options,
-                                                  const GeneralJoinBudget& budget,
-                                                  const JoinInputs& inputs) {
+                                                     const GeneralJoinBudget& budget,
+                                                     const JoinInputs& inputs) {
   const GeneralPlanInput common = plan_input_of_output(options, budget);
   std::array<GeneralPlanInput, kJoinSides> plans{common, common};
   for (std::size_t i = 0; i < kJoinSides; ++i) {

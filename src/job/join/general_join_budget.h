@@ -1,11 +1,11 @@
-// How the memory of a join of text is divided (docs/joining.md, "Memory").
+// How the memory of a general join is divided (docs/joining.md, "Memory").
 #pragma once
 
 #include <array>
 #include <cstdint>
 
-#include "job/join/general_join_options.h"
 #include "job/general_sort/general_plan.h"
+#include "job/join/general_join_options.h"
 #include "record/record_lengths.h"
 
 namespace xxl {
@@ -28,15 +28,17 @@ struct JoinInput {
 using JoinInputs = std::array<JoinInput, kJoinSides>;
 
 // Divides `memory`, in bytes. `is_little`: one thread. Throws Error{no_space}.
-GeneralJoinBudget make_budget(const GeneralJoinOptions& options, std::uint64_t memory, bool is_little);
+GeneralJoinBudget make_budget(const GeneralJoinOptions& options, std::uint64_t memory,
+                              bool is_little);
 
 // How the rest is planned of which each input that is to be sorted has its part, from its runs to
 // the end: by the sizes, as far as they are known, but enough in any case.
 std::array<GeneralPlanInput, kJoinSides> plan_inputs(const GeneralJoinOptions& options,
-                                                  const GeneralJoinBudget& budget,
-                                                  const JoinInputs& inputs);
+                                                     const GeneralJoinBudget& budget,
+                                                     const JoinInputs& inputs);
 // The same for neither, if both come sorted: what the output needs.
-GeneralPlanInput plan_input_of_output(const GeneralJoinOptions& options, const GeneralJoinBudget& budget);
+GeneralPlanInput plan_input_of_output(const GeneralJoinOptions& options,
+                                      const GeneralJoinBudget& budget);
 
 // The longest records of each input, in bytes.
 using JoinLongRecords = std::array<RecordLengths::Longest, kJoinSides>;

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "job/join/hash_plan.h"
 #include "job/join/fixed_join_options.h"
+#include "job/join/hash_plan.h"
 
 namespace xxl {
 

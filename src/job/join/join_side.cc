@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "job/general_sort/long_records.h"
-#include "job/general_sort/shared_general.h"
+#include "job/general_sort/shared_job.h"
 #include "record/descending_record.h"
 
 namespace xxl {
@@ -39,7 +39,7 @@ Inputs open_side(const GeneralJoinOptions& options, JoinSide side) {
     return input_of_caller(*options.input_callers[index], options.inputs[index]);
   }
   return open_general_inputs({options.inputs[index]}, options.input_syntax(index),
-                          options.compressed_by_suffix);
+                             options.compressed_by_suffix);
 }
 
 GeneralJoinSide::GeneralJoinSide(const GeneralJoinOptions& options, JoinSide side, Inputs inputs)

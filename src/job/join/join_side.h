@@ -1,4 +1,4 @@
-// One input of a join of text: sorted to runs, or read as it is if it is in order.
+// One input of a general join: sorted to runs, or read as it is if it is in order.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@
 #include "base/memory_region.h"
 #include "base/monitor.h"
 #include "base/workers.h"
+#include "io/io_queue.h"
+#include "job/general_sort/general_formation.h"
+#include "job/general_sort/general_memory.h"
+#include "job/general_sort/lazy_scratch.h"
+#include "job/general_sort/run_reducer.h"
 #include "job/inputs.h"
 #include "job/join/file_chain.h"
 #include "job/join/general_join_options.h"
-#include "job/general_sort/lazy_scratch.h"
-#include "job/general_sort/run_reducer.h"
-#include "job/general_sort/general_formation.h"
-#include "job/general_sort/general_memory.h"
-#include "io/io_queue.h"
-#include "join/join_kind.h"
 #include "join/general_joiner.h"
-#include "merge/run_cursor.h"
+#include "join/join_kind.h"
 #include "merge/general_merger.h"
+#include "merge/run_cursor.h"
 #include "record/record_lengths.h"
 
 namespace xxl {

@@ -59,8 +59,8 @@ constexpr std::uint64_t kSamples = 64;
 
 }  // namespace
 
-ResidentSource::ResidentSource(FixedSorting& sorting, std::span<std::byte> region, io::IoService& io,
-                               Workers& workers, Mailbox& mailbox, JoinSide side,
+ResidentSource::ResidentSource(FixedSorting& sorting, std::span<std::byte> region,
+                               io::IoService& io, Workers& workers, Mailbox& mailbox, JoinSide side,
                                StreamJoiner& joiner)
     : side_(side), joiner_(joiner) {
   const auto open_run = [&sorting, &mailbox, this](const ChunkSorter&, io::BufferPool& buffers,

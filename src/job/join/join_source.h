@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/in_flight.h"
-#include "job/inputs.h"
+#include "io/sequential_reader.h"
+#include "job/fixed_sort/fixed_sorting.h"
 #include "job/fixed_sort/input_sorting.h"
 #include "job/fixed_sort/run_merge.h"
-#include "job/fixed_sort/fixed_sorting.h"
-#include "io/sequential_reader.h"
+#include "job/inputs.h"
 #include "join/stream_joiner.h"
 
 namespace xxl {
@@ -38,8 +38,8 @@ class JoinSource {
 class ResidentSource final : public JoinSource {
  public:
   // REQUIRES: `sorting` has planned this. Everything but `joiner` must outlive it.
-  ResidentSource(FixedSorting& sorting, std::span<std::byte> region, io::IoService& io, Workers& workers,
-                 Mailbox& mailbox, JoinSide side, StreamJoiner& joiner);
+  ResidentSource(FixedSorting& sorting, std::span<std::byte> region, io::IoService& io,
+                 Workers& workers, Mailbox& mailbox, JoinSide side, StreamJoiner& joiner);
 
   // Gives the attempt up, before the first block is given to the joiner, if the input does not fit.
   void pump() override;

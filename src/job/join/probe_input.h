@@ -18,8 +18,8 @@
 #include "base/in_flight.h"
 #include "base/mailbox.h"
 #include "base/workers.h"
-#include "job/phase_meter.h"
 #include "io/sequential_reader.h"
+#include "job/phase_meter.h"
 #include "join/hash_partitions.h"
 #include "join/hash_table.h"
 

@@ -19,13 +19,13 @@
 #include "base/memory_plan.h"
 #include "base/memory_region.h"
 #include "base/units.h"
+#include "io/output_file.h"
+#include "job/fixed_sort/fixed_sorting.h"
 #include "job/inputs.h"
 #include "job/join/join_plan.h"
 #include "job/join/join_source.h"
 #include "job/output.h"
 #include "job/phase_meter.h"
-#include "job/fixed_sort/fixed_sorting.h"
-#include "io/output_file.h"
 #include "join/output_layout.h"
 #include "join/stream_joiner.h"
 #include "record/format_key.h"
@@ -59,7 +59,7 @@ class SortMergeJoin {
  private:
   struct Side {
     std::unique_ptr<KeyLayout> layout;
-    Inputs inputs;                     // if it is in order, or else:
+    Inputs inputs;                          // if it is in order, or else:
     std::unique_ptr<FixedSorting> sorting;  // until its runs are there, and then with them
     bool presorted = false;
     bool assumed = false;  // it looks sorted

@@ -12,8 +12,8 @@
 
 #include "base/random.h"
 #include "bench/array_data.h"
-#include "job/fixed_sort/fixed_sort.h"
 #include "io_test_support.h"
+#include "job/fixed_sort/fixed_sort.h"
 
 namespace xxl::bench {
 namespace {

@@ -12,12 +12,12 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "cluster/thread_peers.h"
+#include "io_test_support.h"
 #include "job/files/line_join.h"
 #include "job/join/fixed_join.h"
-#include "job/join/records_as_general.h"
 #include "job/join/general_join.h"
+#include "job/join/records_as_general.h"
 #include "job/part_directory.h"
-#include "io_test_support.h"
 #include "record/record_format.h"
 #include "simulated_queue.h"
 
@@ -146,8 +146,9 @@ TEST_F(ClusterGeneralJoinTest, rows_are_counted) {
   GeneralJoinOptions join = line_join({.pairs = true});
   join.count_only = true;
   const std::uint64_t rows = general_join(join).rows;
-  test::run_ranks(
-      3, true, [&](Peers& peers) { EXPECT_EQ(cluster_general_join(join, peers).all_records, rows); });
+  test::run_ranks(3, true, [&](Peers& peers) {
+    EXPECT_EQ(cluster_general_join(join, peers).all_records, rows);
+  });
   EXPECT_FALSE(std::filesystem::exists(directory_ / "out"));
 }
 

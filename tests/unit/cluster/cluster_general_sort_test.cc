@@ -11,14 +11,14 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/units.h"
-#include "csv_reference.h"
 #include "cluster/input_share.h"
 #include "cluster/rank_gpus.h"
 #include "cluster/thread_peers.h"
-#include "job/part_directory.h"
-#include "job/general_sort/general_sort_fixture.h"
+#include "csv_reference.h"
 #include "io/file.h"
 #include "io/transfer.h"
+#include "job/general_sort/general_sort_fixture.h"
+#include "job/part_directory.h"
 #include "simulated_queue.h"
 
 namespace xxl {

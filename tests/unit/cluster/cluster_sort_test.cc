@@ -12,8 +12,8 @@
 #include "base/units.h"
 #include "cluster/rank_gpus.h"
 #include "cluster/thread_peers.h"
-#include "job/part_directory.h"
 #include "io_test_support.h"
+#include "job/part_directory.h"
 #include "simulated_queue.h"
 #include "sort_test_support.h"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/random.h"
-#include "columns/arrow_test_support.h"
-#include "columns/shared_dictionaries.h"
 #include "cluster/cluster_general.h"
 #include "cluster/thread_peers.h"
+#include "columns/arrow_test_support.h"
+#include "columns/shared_dictionaries.h"
 
 namespace xxl {
 namespace {

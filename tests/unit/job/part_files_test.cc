@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "job/part_directory.h"
 #include "io/transfer.h"
+#include "job/part_directory.h"
 
 namespace xxl {
 namespace {

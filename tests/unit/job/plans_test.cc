@@ -11,12 +11,12 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "job/join/hash_plan.h"
-#include "job/join/join_plan.h"
-#include "job/join/general_join_budget.h"
 #include "job/fixed_sort/plan.h"
 #include "job/general_sort/general_job_plan.h"
 #include "job/general_sort/general_plan.h"
+#include "job/join/general_join_budget.h"
+#include "job/join/hash_plan.h"
+#include "job/join/join_plan.h"
 #include "sort_test_support.h"
 
 namespace xxl {

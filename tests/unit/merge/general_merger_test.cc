@@ -171,8 +171,8 @@ std::size_t merge_runs(const TextShape& shape, std::uint64_t seed, Workers& work
     workspaces.push_back({items[2 * thread], items[2 * thread + 1], {}});
   }
   Collector collector;
-  GeneralMerger merger(sources, {MergeSide{&keys, &scratch}}, 4 * kTextBlockBytes, workspaces, blocks,
-                    collector, workers, monitor);
+  GeneralMerger merger(sources, {MergeSide{&keys, &scratch}}, 4 * kTextBlockBytes, workspaces,
+                       blocks, collector, workers, monitor);
   merger.run([](std::uint64_t) {});
   EXPECT_TRUE(collector.merged() == expected);
   EXPECT_EQ(collector.streamed() > 0, shape.same_of_ten > 0);

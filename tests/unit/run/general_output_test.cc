@@ -68,7 +68,8 @@ void write_pieces(GeneralOutput& output, const std::vector<PieceData>& pieces, u
           for (const std::string& record : data.records) bytes += record.size() + 1;
           GeneralOutput::Reservation piece =
               data.open_ended ? output.begin_open_ended(ticket) : output.begin(ticket, bytes);
-          for (const std::string& record : data.records) piece.append_record(record, RecordSyntax());
+          for (const std::string& record : data.records)
+            piece.append_record(record, RecordSyntax());
           piece.finish();
         }
       });

@@ -205,8 +205,8 @@ TEST(RunTables, WhatIsCountedIsWhatTheVectorsHold) {
   run.blocks.reserve(100);
   run.places.reserve(10);
   run.triggers.reserve(5000);
-  EXPECT_EQ(table_bytes(run), kRunBytes + 100 * sizeof(GeneralBlock) + 10 * sizeof(io::ScratchPlace) +
-                                  run.triggers.capacity());
+  EXPECT_EQ(table_bytes(run), kRunBytes + 100 * sizeof(GeneralBlock) +
+                                  10 * sizeof(io::ScratchPlace) + run.triggers.capacity());
 }
 
 TEST_F(GeneralScratchTest, TheChecksumIsOfWhatIsStored) {

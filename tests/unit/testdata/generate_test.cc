@@ -20,8 +20,8 @@
 
 #include "base/error.h"
 #include "base/machine_limits.h"
-#include "job/chunk_threads.h"
 #include "io_test_support.h"
+#include "job/chunk_threads.h"
 #include "record/key_layout.h"
 #include "testdata/distributions.h"
 #include "testdata/gensort.h"

@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "job/fixed_sort/fixed_sort.h"
 #include "gpu/simulated/simulated_device.h"
 #include "gpu/sort/gpu_accelerator.h"
 #include "io_test_support.h"
+#include "job/fixed_sort/fixed_sort.h"
 #include "sort_test_support.h"
 
 namespace xxl {
@@ -51,7 +51,8 @@ class GpuSortTest : public test::WholeSortTest {
     return std::make_unique<GpuAccelerator>(std::move(options));
   }
 
-  FixedSortOptions options(const RecordFormat& format, const Bytes& records, Accelerator& accelerator) {
+  FixedSortOptions options(const RecordFormat& format, const Bytes& records,
+                           Accelerator& accelerator) {
     const std::string path = directory_ / "in";
     write_file(path, text_of(records));
     records_ = records;

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "job/fixed_sort/fixed_sort.h"
 #include "io_test_support.h"
+#include "job/fixed_sort/fixed_sort.h"
 #include "sort_test_support.h"
 
 namespace xxl {

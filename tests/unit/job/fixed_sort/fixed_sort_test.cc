@@ -21,9 +21,9 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
+#include "io_test_support.h"
 #include "job/fixed_sort/fixed_sort_fixture.h"
 #include "job/fixed_sort/plan.h"
-#include "io_test_support.h"
 #include "simulated_queue.h"
 #include "sort_test_support.h"
 

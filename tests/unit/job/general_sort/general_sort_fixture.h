@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/units.h"
-#include "job/general_sort/general_sort.h"
 #include "io_test_support.h"
+#include "job/general_sort/general_sort.h"
 #include "sort_test_support.h"
 
 namespace xxl::test {

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "job/general_sort/kept_order.h"
 #include "job/general_sort/general_sort_fixture.h"
+#include "job/general_sort/kept_order.h"
 #include "record/record_tags.h"
 #include "simulated_queue.h"
 

@@ -19,8 +19,8 @@
 #include "advised_memory.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "job/join/hash_plan.h"
 #include "io_test_support.h"
+#include "job/join/hash_plan.h"
 #include "join/hash_table.h"
 #include "join/output_layout.h"
 #include "simulated_queue.h"
@@ -143,7 +143,7 @@ Expected join_by_map(const FormatsOfSides& formats, const std::array<Bytes, kJoi
 class HashJoinTest : public test::WholeSortTest {
  protected:
   FixedJoinOptions options(const FormatsOfSides& formats, JoinKind kind,
-                            std::uint64_t memory = kMiB) {
+                           std::uint64_t memory = kMiB) {
     FixedJoinOptions options;
     options.formats = formats;
     options.kind = kind;

@@ -27,7 +27,7 @@ using test::text_of;
 class SortMergeJoinTest : public test::WholeSortTest {
  protected:
   FixedJoinOptions options(const RecordFormat& r, const RecordFormat& s, JoinKind kind,
-                            std::uint64_t memory = 2 * kMiB) const {
+                           std::uint64_t memory = 2 * kMiB) const {
     FixedJoinOptions options;
     options.kind = kind;
     options.inputs = {directory_ / "r", directory_ / "s"};

@@ -1,4 +1,4 @@
-// What a sort or a join of text does together with others, each of which reads a share of the same
+// What a general sort or join does together with others, each of which reads a share of the same
 // inputs and writes a range of keys of the result (job/cluster).
 #pragma once
 
@@ -13,11 +13,11 @@
 
 #include "base/checksum.h"
 #include "io/io_queue.h"
-#include "merge/merge_source.h"
 #include "merge/general_cells.h"
+#include "merge/merge_source.h"
 #include "run/byte_sink.h"
-#include "run/output_parts.h"
 #include "run/general_scratch.h"
+#include "run/output_parts.h"
 
 namespace xxl {
 
