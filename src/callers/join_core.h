@@ -1,4 +1,4 @@
-// A join of records of any length that a caller fills in and takes out: The general join, whose
+// A join of records of any length that a caller fills in and takes out: the general join, whose
 // inputs and output are counted records (record/record_syntax.h).
 //
 //   inputs   [ bytes of the key ][ key ][ rest ]

@@ -63,7 +63,7 @@ MUTATIONS = [
      "    arrived_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });",
      "    if (!stopping_ && waiting_.empty()) arrived_.wait(lock);"),
     ("pieces of text do not wait for their turn", "src/run/general_output.cc",
-     "  monitor_.wait(lock, [&] { return turn_ == ticket; });", "  monitor_.wait(lock, [&] { return true; });"),
+     "  monitor_.wait([&] { return turn_ == ticket; });", "  monitor_.wait([&] { return true; });"),
     ("pieces of records do not wait for their turn", "src/base/turns.h",
      "    for (Ticket turn; (turn = turn_.load(std::memory_order_acquire)) != ticket;) {\n      turn_.wait(turn, std::memory_order_acquire);\n    }",
      "    (void)ticket;"),
