@@ -61,9 +61,9 @@ uInt chunk(std::size_t bytes) {
 // One codec's part: takes bytes of the input, puts bytes of the output.
 class Decompressor::Stream {
  public:
-  enum class State { working, frame_done, not_a_frame, too_old, window_too_large, corrupt };
+  enum class Outcome { working, frame_done, not_a_frame, too_old, window_too_large, corrupt };
   struct Step {
-    State state = State::working;
+    Outcome outcome = Outcome::working;
     std::size_t used = 0;
     std::size_t made = 0;
     std::string why;  // corrupt
@@ -98,7 +98,7 @@ class Decompressor::GzipStream : public Stream {
     step.used = in_bytes - stream_.avail_in;
     step.made = out_bytes - stream_.avail_out;
     if (result == Z_STREAM_END) {
-      step.state = State::frame_done;
+      step.outcome = Outcome::frame_done;
       lacks_last_frame_ = is_block_of_bgzf() && stream_.total_out > 0;
       inflateReset(&stream_);
       begin_frame();
@@ -106,7 +106,7 @@ class Decompressor::GzipStream : public Stream {
       throw std::bad_alloc();
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
       constexpr uLong kMagicBytes = 2;
-      step.state = stream_.total_in <= kMagicBytes ? State::not_a_frame : State::corrupt;
+      step.outcome = stream_.total_in <= kMagicBytes ? Outcome::not_a_frame : Outcome::corrupt;
       step.why = stream_.msg != nullptr ? stream_.msg : "needs a dictionary";
     }
     return step;
@@ -148,21 +148,21 @@ class Decompressor::ZstdStream : public Stream {
   ZstdStream& operator=(const ZstdStream&) = delete;
 
   Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
-    if (frame_bytes_ <= kZstdMagicBytes && is_old_zstd(in)) return {State::too_old, 0, 0, {}};
+    if (frame_bytes_ <= kZstdMagicBytes && is_old_zstd(in)) return {Outcome::too_old, 0, 0, {}};
     ZSTD_inBuffer from{in.data(), in.size(), 0};
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     const std::size_t result = ZSTD_decompressStream(context_, &to, &from);
-    Step step{State::working, from.pos, to.pos, {}};
+    Step step{Outcome::working, from.pos, to.pos, {}};
     frame_bytes_ += from.pos;
     if (result == 0) {
-      step.state = State::frame_done;
+      step.outcome = Outcome::frame_done;
       frame_bytes_ = 0;
     } else if (ZSTD_isError(result) != 0) {
       const ZSTD_ErrorCode code = ZSTD_getErrorCode(result);
       if (code == ZSTD_error_memory_allocation) throw std::bad_alloc();
-      step.state = code == ZSTD_error_prefix_unknown                  ? State::not_a_frame
-                   : code == ZSTD_error_frameParameter_windowTooLarge ? State::window_too_large
-                                                                      : State::corrupt;
+      step.outcome = code == ZSTD_error_prefix_unknown                  ? Outcome::not_a_frame
+                     : code == ZSTD_error_frameParameter_windowTooLarge ? Outcome::window_too_large
+                                                                        : Outcome::corrupt;
       step.why = ZSTD_getErrorString(code);
     }
     return step;
@@ -189,11 +189,11 @@ class Decompressor::Lz4Stream : public Stream {
     const std::size_t result =
         LZ4F_decompress(context_, out.data(), &made, in.data(), &used, nullptr);
     if (LZ4F_isError(result) == 0) {
-      return {result == 0 ? State::frame_done : State::working, used, made, {}};
+      return {result == 0 ? Outcome::frame_done : Outcome::working, used, made, {}};
     }
     const std::string_view name = LZ4F_getErrorName(result);
     if (name == "ERROR_allocation_failed") throw std::bad_alloc();
-    return {name == "ERROR_frameType_unknown" ? State::not_a_frame : State::corrupt, 0, 0,
+    return {name == "ERROR_frameType_unknown" ? Outcome::not_a_frame : Outcome::corrupt, 0, 0,
             std::string(name)};
   }
 
@@ -219,13 +219,13 @@ class Decompressor::Bzip2Stream : public Stream {
     step.used = in_bytes - stream_.avail_in;
     step.made = out_bytes - stream_.avail_out;
     if (result == BZ_STREAM_END) {
-      step.state = State::frame_done;
+      step.outcome = Outcome::frame_done;
       BZ2_bzDecompressEnd(&stream_);
       begin();
     } else if (result == BZ_MEM_ERROR) {
       throw std::bad_alloc();
     } else if (result != BZ_OK) {
-      step.state = result == BZ_DATA_ERROR_MAGIC ? State::not_a_frame : State::corrupt;
+      step.outcome = result == BZ_DATA_ERROR_MAGIC ? Outcome::not_a_frame : Outcome::corrupt;
       step.why = "its checksum or structure is wrong";
     }
     return step;
@@ -260,14 +260,14 @@ class Decompressor::XzStream : public Stream {
     step.used = in.size() - stream_.avail_in;
     step.made = out.size() - stream_.avail_out;
     if (result == LZMA_STREAM_END) {
-      step.state = State::frame_done;
+      step.outcome = Outcome::frame_done;
       begin();
     } else if (result == LZMA_MEM_ERROR) {
       throw std::bad_alloc();
     } else if (result != LZMA_OK && result != LZMA_BUF_ERROR) {
-      step.state = result == LZMA_FORMAT_ERROR     ? State::not_a_frame
-                   : result == LZMA_MEMLIMIT_ERROR ? State::window_too_large
-                                                   : State::corrupt;
+      step.outcome = result == LZMA_FORMAT_ERROR     ? Outcome::not_a_frame
+                     : result == LZMA_MEMLIMIT_ERROR ? Outcome::window_too_large
+                                                     : Outcome::corrupt;
       step.why = result == LZMA_OPTIONS_ERROR ? "it has a filter or check that this liblzma lacks"
                                               : "its checksum or structure is wrong";
     }
@@ -434,7 +434,7 @@ void Decompressor::skip_padding() {
 }
 
 std::size_t Decompressor::read(std::span<std::byte> out) {
-  using State = Stream::State;
+  using Outcome = Stream::Outcome;
   const std::string name = codec_name(codec_);
   std::size_t filled = 0;
   while (filled < out.size() && !at_end_) {
@@ -456,34 +456,34 @@ std::size_t Decompressor::read(std::span<std::byte> out) {
     used_ += step.used;
     input_ = input_.subspan(step.used);
     filled += step.made;
-    switch (step.state) {
-      case State::working:
+    switch (step.outcome) {
+      case Outcome::working:
         // Nothing used, and room left: more input is needed, and all given has been used.
         may_hold_output_ = step.made == room.size();
         if (step.used == 0 && step.made == 0 && !input_.empty()) {
           fail("the " + name + " file is corrupt: no progress", used_);
         }
         break;
-      case State::frame_done:
+      case Outcome::frame_done:
         may_hold_output_ = false;
         in_frame_ = false;
         ++frames_;
         at_end_ = input_finished_ && input_.empty() && !stream_->lacks_last_frame();
         break;
-      case State::not_a_frame:
+      case Outcome::not_a_frame:
         fail(frames_ == 0 ? "not a " + name + " file"
                           : "something after the end of the compressed content that is not a " +
                                 name + " frame",
              frame_start_);
-      case State::too_old:
+      case Outcome::too_old:
         fail("this frame is of a format before zstd 0.8: pipe the file through zstd -dc",
              frame_start_);
-      case State::window_too_large:
+      case Outcome::window_too_large:
         throw Error(ErrorCode::no_space,
                     "this frame needs a window of more than " + format_bytes(max_window_bytes_) +
                         " to decompress: pipe the file through " + name + " -dc",
                     path_, frame_start_);
-      case State::corrupt:
+      case Outcome::corrupt:
         fail("the " + name + " file is corrupt: " + step.why, used_);
     }
   }

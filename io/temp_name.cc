@@ -32,7 +32,7 @@ constexpr time_t kLeftOverSeconds = 24 * 60 * 60;
 // Names that signal handlers remove: slots of fixed size, since a handler may not allocate. A slot
 // is free, being changed, or holds a name; names beyond the slots are not removed.
 struct NameSlot {
-  enum State { free, changing, taken };
+  enum : int { free, changing, taken };
   std::atomic<int> state{free};
   int directory = -1;
   std::array<char, 64> name{};

@@ -6,11 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
+#include <future>
 #include <iterator>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -45,21 +43,10 @@ std::int64_t write_stream(int fd, std::span<const std::byte> data) {
 
 // Waits for what the caller of the library writes.
 Completion read_of_caller(IoQueue& caller, Request request) {
-  struct State {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::optional<Completion> completion;
-  };
-  const auto state = std::make_shared<State>();
-  request.done = [state](const Completion& completion) {
-    std::lock_guard lock(state->mutex);
-    state->completion = completion;
-    state->changed.notify_one();
-  };
+  const auto completion = std::make_shared<std::promise<Completion>>();
+  request.done = [completion](const Completion& found) { completion->set_value(found); };
   caller.submit(std::move(request));
-  std::unique_lock lock(state->mutex);
-  state->changed.wait(lock, [&] { return state->completion.has_value(); });
-  return *state->completion;
+  return completion->get_future().get();
 }
 
 }  // namespace

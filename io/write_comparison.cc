@@ -41,7 +41,7 @@ void WriteComparison::fail(std::uint64_t offset) const {
 std::vector<std::byte> read_compared(const File& file, std::uint64_t offset, std::size_t bytes) {
   if (file.write_log() == nullptr) return read_bytes(file, offset, bytes);
   const auto& pieces = file.write_log()->pieces();
-  auto piece = std::ranges::upper_bound(pieces, offset, {}, &WriteLog::Piece::offset);
+  auto piece = std::ranges::upper_bound(pieces, offset, {}, &WriteLog::LoggedWrite::offset);
   if (piece == pieces.begin()) throw_not_as_written(file, offset);
   const std::uint64_t begin = (--piece)->offset;
   std::vector<std::byte> read;

@@ -32,8 +32,8 @@ class WriteComparison {
   [[noreturn]] void fail(std::uint64_t offset) const;
 
   const File& file_;
-  std::vector<WriteLog::Piece>::const_iterator next_;
-  const std::vector<WriteLog::Piece>::const_iterator end_;
+  std::vector<WriteLog::LoggedWrite>::const_iterator next_;
+  const std::vector<WriteLog::LoggedWrite>::const_iterator end_;
   std::uint64_t offset_ = 0;
 };
 

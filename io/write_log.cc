@@ -10,7 +10,8 @@ void WriteLog::add(std::uint64_t offset, std::span<const std::byte> data) {
   while (!data.empty()) {
     const auto bytes = static_cast<std::size_t>(
         std::min<std::uint64_t>(data.size(), kPieceBytes - offset % kPieceBytes));
-    const Piece piece{offset, block_checksum(data.first(bytes)), static_cast<std::uint32_t>(bytes)};
+    const LoggedWrite piece{offset, block_checksum(data.first(bytes)),
+                            static_cast<std::uint32_t>(bytes)};
     {
       std::lock_guard lock(mutex_);
       pieces_.push_back(piece);
@@ -20,8 +21,8 @@ void WriteLog::add(std::uint64_t offset, std::span<const std::byte> data) {
   }
 }
 
-const std::vector<WriteLog::Piece>& WriteLog::pieces() {
-  std::ranges::sort(pieces_, {}, &Piece::offset);
+const std::vector<WriteLog::LoggedWrite>& WriteLog::pieces() {
+  std::ranges::sort(pieces_, {}, &LoggedWrite::offset);
   return pieces_;
 }
 

@@ -16,7 +16,7 @@ class WriteLog {
   // No piece lies across a multiple of it.
   static constexpr std::size_t kPieceBytes = kMiB;
 
-  struct Piece {
+  struct LoggedWrite {
     std::uint64_t offset;  // in the file, in bytes
     std::uint64_t checksum;
     std::uint32_t bytes;
@@ -27,11 +27,11 @@ class WriteLog {
   void add(std::uint64_t offset, std::span<const std::byte> data);
 
   // In the order of the file. After the last add().
-  const std::vector<Piece>& pieces();
+  const std::vector<LoggedWrite>& pieces();
 
  private:
   std::mutex mutex_;
-  std::vector<Piece> pieces_;
+  std::vector<LoggedWrite> pieces_;
 };
 
 }  // namespace xxl::io

@@ -120,7 +120,7 @@ void GpuChunkSorter::fetch() {
   }
 }
 
-std::optional<ChunkSorter::Piece> GpuChunkSorter::pull() {
+std::optional<ChunkSorter::RunPiece> GpuChunkSorter::pull() {
   send();
   end_input();
   fetch();
@@ -129,7 +129,7 @@ std::optional<ChunkSorter::Piece> GpuChunkSorter::pull() {
   StagedSlice* const slot = coming_.front()->slot;
   coming_.pop_front();
   slot->set(slice.records);
-  Piece piece;
+  RunPiece piece;
   piece.run = slice.chunk;
   piece.records = slice.records;
   piece.sort = [this, slot](unsigned) -> const RecordSource& {

@@ -35,7 +35,7 @@ class GpuChunkSorter final : public ChunkSorter {
 
   bool push(const Segment& records, std::function<void()> taken) override;
   void seal() override;
-  std::optional<Piece> pull() override;
+  std::optional<RunPiece> pull() override;
   bool finished() const override;
   bool may_be_several_runs() const override { return chunks_ > 1; }
   const MultisetHash& input_hash() const override { return input_hash_; }

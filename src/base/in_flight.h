@@ -16,7 +16,7 @@ class InFlight {
  public:
   using Token = std::shared_ptr<void>;
 
-  InFlight() : state_(std::make_shared<State>()) {}
+  InFlight() : state_(std::make_shared<TokenCount>()) {}
   InFlight(const InFlight&) = delete;
   InFlight& operator=(const InFlight&) = delete;
   ~InFlight() {
@@ -37,12 +37,12 @@ class InFlight {
   }
 
  private:
-  struct State {
+  struct TokenCount {
     std::mutex mutex;
     std::condition_variable none;
     std::size_t count = 0;
   };
-  std::shared_ptr<State> state_;
+  std::shared_ptr<TokenCount> state_;
 };
 
 }  // namespace xxl

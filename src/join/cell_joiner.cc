@@ -12,9 +12,10 @@ namespace xxl {
 namespace {
 
 // The groups of one side of a cell, one after the other: records begin() to end() have one key.
-class Groups {
+class SideGroups {
  public:
-  Groups(const CellRecords& records, const KeyExtractor& keys, JoinSide side, JoinEmitter& emitter)
+  SideGroups(const CellRecords& records, const KeyExtractor& keys, JoinSide side,
+             JoinEmitter& emitter)
       : records_(records), keys_(keys), side_(side), emitter_(emitter) {
     next();
   }
@@ -62,12 +63,12 @@ class Groups {
 };
 
 // The parts of a group's S's, for its many R's.
-class Parts {
+class GroupParts {
  public:
-  explicit Parts(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit GroupParts(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   // False if there is no room for them.
-  bool take(const Groups& s, JoinEmitter& emitter) {
+  bool take(const SideGroups& s, JoinEmitter& emitter) {
     bytes_.clear();
     ends_.clear();
     return s.all_of([&](std::string_view record) {
@@ -93,7 +94,7 @@ class Parts {
   std::vector<std::size_t> ends_;
 };
 
-void join_group(const Groups& r, const Groups& s, JoinEmitter& emitter, Parts& parts) {
+void join_group(const SideGroups& r, const SideGroups& s, JoinEmitter& emitter, GroupParts& parts) {
   emitter.group(r.size(), s.size());
   if (!emitter.shape().pairs) {
     r.for_each([&](std::string_view record) { emitter.matched_r(record); });
@@ -115,9 +116,9 @@ void join_group(const Groups& r, const Groups& s, JoinEmitter& emitter, Parts& p
 bool CellJoiner::take(std::size_t cell, std::span<const CellRecords> sides) {
   RowOutput output(output_, first_ticket_ + cell, rules_.syntax, rules_.buffer_bytes);
   JoinEmitter emitter(rules_, output);
-  Parts parts(rules_.buffer_bytes);
-  Groups r(sides[0], *rules_.keys[0], JoinSide::r, emitter);
-  Groups s(sides[1], *rules_.keys[1], JoinSide::s, emitter);
+  GroupParts parts(rules_.buffer_bytes);
+  SideGroups r(sides[0], *rules_.keys[0], JoinSide::r, emitter);
+  SideGroups s(sides[1], *rules_.keys[1], JoinSide::s, emitter);
   while (!r.ended() && !s.ended()) {
     const int order = r.key().compare(s.key());
     if (order == 0 && !(rules_.matches_nothing && rules_.matches_nothing(r.first()))) {

@@ -34,11 +34,11 @@ struct JoinRules {
 
 // Totals of records and rows.
 struct JoinTotals {
-  struct Side {
+  struct SideTotals {
     MultisetHash records;  // that were joined
     std::uint64_t matched = 0;
   };
-  std::array<Side, kJoinSides> sides;
+  std::array<SideTotals, kJoinSides> sides;
   std::uint64_t rows = 0;  // expected, from the sizes of groups
   MultisetHash written;    // of rows; empty if they are only counted
 
@@ -108,7 +108,9 @@ class JoinEmitter {
   }
 
  private:
-  JoinTotals::Side& of(JoinSide side) { return totals_.sides[static_cast<std::size_t>(side)]; }
+  JoinTotals::SideTotals& of(JoinSide side) {
+    return totals_.sides[static_cast<std::size_t>(side)];
+  }
   void write_alone(JoinSide side, std::string_view record) {
     ++totals_.rows;
     if (!writes()) return;

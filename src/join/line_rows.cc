@@ -59,14 +59,14 @@ void LineRows::append_fields(JoinSide key_of, FieldOfS&& field_of_s, std::string
   for (const RowField& field : format_.fields) {
     if (!first) separator_.append_to(row);
     first = false;
-    switch (field.source) {
-      case RowField::Source::key:
+    switch (field.origin) {
+      case RowField::Origin::key:
         append_key(key_of, row);
         break;
-      case RowField::Source::r:
+      case RowField::Origin::r:
         append_field(fields_of(JoinSide::r)[field.field], row);
         break;
-      case RowField::Source::s:
+      case RowField::Origin::s:
         append_field(field_of_s(field.field), row);
         break;
     }
@@ -93,7 +93,7 @@ void LineRows::append_part(std::string_view s, std::string& part) {
   fields_[1].parse(s);
   if (format_.fields.empty()) return append_others(JoinSide::s, fields_of(JoinSide::s), part);
   for (const RowField& field : format_.fields) {
-    if (field.source != RowField::Source::s) continue;
+    if (field.origin != RowField::Origin::s) continue;
     const std::string_view bytes = fields_of(JoinSide::s)[field.field];
     char length[kMaxLengthBytes];
     part.append(length, put_length(length, bytes.size())).append(bytes);

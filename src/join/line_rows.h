@@ -16,8 +16,8 @@ namespace xxl {
 
 // A field of a row.
 struct RowField {
-  enum class Source { key, r, s };
-  Source source = Source::key;
+  enum class Origin { key, r, s };
+  Origin origin = Origin::key;
   std::size_t field = 0;  // from 0, of R or S
 };
 

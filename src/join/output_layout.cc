@@ -66,20 +66,20 @@ RowLayout::RowLayout(const std::array<RecordFormat, kJoinSides>& formats, JoinKi
   }
   with_part_ = both_;
   for (CopyStep& step : with_part_) {
-    if (step.source != Source::s) continue;
+    if (step.source != CopySource::s) continue;
     step.from = part_bytes_;
     part_bytes_ += step.bytes;
   }
 }
 
 // Appends a step, or makes the last one longer.
-void RowLayout::add(CopySteps& steps, Source source, std::size_t from, std::size_t to,
+void RowLayout::add(CopySteps& steps, CopySource source, std::size_t from, std::size_t to,
                     std::size_t bytes) const {
   if (!steps.empty()) {
     CopyStep& last = steps.back();
     const bool follows = last.source == source && last.to + last.bytes == to;
-    const bool in_record = source == Source::r || source == Source::s;
-    if (follows && (source == Source::zero || (in_record && last.from + last.bytes == from))) {
+    const bool in_record = source == CopySource::r || source == CopySource::s;
+    if (follows && (source == CopySource::zero || (in_record && last.from + last.bytes == from))) {
       last.bytes += bytes;
       return;
     }
@@ -90,9 +90,9 @@ void RowLayout::add(CopySteps& steps, Source source, std::size_t from, std::size
 // Bytes [from, from + bytes) of the record of `side`.
 void RowLayout::add_bytes(JoinSide side, std::size_t from, std::size_t bytes) {
   const bool is_r = side == JoinSide::r;
-  add(both_, is_r ? Source::r : Source::s, from, row_bytes_, bytes);
-  add(only_r_, is_r ? Source::r : Source::zero, from, row_bytes_, bytes);
-  add(only_s_, is_r ? Source::zero : Source::s, from, row_bytes_, bytes);
+  add(both_, is_r ? CopySource::r : CopySource::s, from, row_bytes_, bytes);
+  add(only_r_, is_r ? CopySource::r : CopySource::zero, from, row_bytes_, bytes);
+  add(only_s_, is_r ? CopySource::zero : CopySource::s, from, row_bytes_, bytes);
   row_bytes_ += bytes;
 }
 
@@ -108,17 +108,18 @@ void RowLayout::add_key(const std::array<RecordFormat, kJoinSides>& formats) {
     const KeyField& in_s = s.key[i];
     const bool reversed =
         in_r.type != KeyType::bytes && in_r.length > 1 && in_r.big_endian != in_s.big_endian;
-    add(both_, Source::r, in_r.offset, row_bytes_, in_r.length);
-    add(only_r_, Source::r, in_r.offset, row_bytes_, in_r.length);
-    add(only_s_, reversed ? Source::reversed_s : Source::s, in_s.offset, row_bytes_, in_s.length);
+    add(both_, CopySource::r, in_r.offset, row_bytes_, in_r.length);
+    add(only_r_, CopySource::r, in_r.offset, row_bytes_, in_r.length);
+    add(only_s_, reversed ? CopySource::reversed_s : CopySource::s, in_s.offset, row_bytes_,
+        in_s.length);
     row_bytes_ += in_r.length;
   }
 }
 
 void RowLayout::add_mark() {
-  add(both_, Source::constant, 3, row_bytes_, 1);
-  add(only_r_, Source::constant, 1, row_bytes_, 1);
-  add(only_s_, Source::constant, 2, row_bytes_, 1);
+  add(both_, CopySource::constant, 3, row_bytes_, 1);
+  add(only_r_, CopySource::constant, 1, row_bytes_, 1);
+  add(only_s_, CopySource::constant, 2, row_bytes_, 1);
   ++row_bytes_;
 }
 
@@ -205,7 +206,7 @@ RowLayout::Shape RowLayout::find_shape(const std::array<RecordFormat, kJoinSides
 
 void RowLayout::write_part(const std::byte* s, std::byte* part) const {
   for (const CopyStep& step : both_) {
-    if (step.source != Source::s) continue;
+    if (step.source != CopySource::s) continue;
     std::memcpy(part, s + step.from, step.bytes);
     part += step.bytes;
   }
@@ -215,19 +216,19 @@ void RowLayout::write_steps(const CopySteps& steps, const RowRecords& records, s
   for (const CopyStep& step : steps) {
     std::byte* to = out + step.to;
     switch (step.source) {
-      case Source::r:
+      case CopySource::r:
         std::memcpy(to, records.r + step.from, step.bytes);
         break;
-      case Source::s:
+      case CopySource::s:
         std::memcpy(to, records.s + step.from, step.bytes);
         break;
-      case Source::reversed_s:
+      case CopySource::reversed_s:
         std::reverse_copy(records.s + step.from, records.s + step.from + step.bytes, to);
         break;
-      case Source::zero:
+      case CopySource::zero:
         std::memset(to, 0, step.bytes);
         break;
-      case Source::constant:
+      case CopySource::constant:
         *to = static_cast<std::byte>(step.from);
     }
   }

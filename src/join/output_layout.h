@@ -95,16 +95,16 @@ class RowLayout {
     k8_rs,
   };
 
-  enum class Source { r, s, reversed_s, zero, constant };
+  enum class CopySource { r, s, reversed_s, zero, constant };
   struct CopyStep {
-    Source source;
+    CopySource source;
     std::size_t from;  // offset in the record; constant: the byte
     std::size_t to;    // offset in the row
     std::size_t bytes;
   };
   using CopySteps = std::vector<CopyStep>;
 
-  void add(CopySteps& steps, Source source, std::size_t from, std::size_t to,
+  void add(CopySteps& steps, CopySource source, std::size_t from, std::size_t to,
            std::size_t bytes) const;
   void add_bytes(JoinSide side, std::size_t from, std::size_t bytes);
   void add_key(const std::array<RecordFormat, kJoinSides>& formats);

@@ -139,7 +139,7 @@ StreamJoiner::StreamJoiner(const StreamJoinContext& context)
 }
 
 void StreamJoiner::add(JoinSide which, SideBlock block) {
-  Side& side = side_of(which);
+  SideStream& side = side_of(which);
   if (block.records.count == 0) return block.release();
   const std::uint64_t first = side.available;
   side.available += block.records.count;
@@ -149,7 +149,7 @@ void StreamJoiner::add(JoinSide which, SideBlock block) {
 bool StreamJoiner::finished() const {
   return mode_ == Mode::regions && pieces_.empty() && running_ == 0 && !region_ &&
          std::all_of(sides_.begin(), sides_.end(),
-                     [](const Side& side) { return side.ended && side.empty(); });
+                     [](const SideStream& side) { return side.ended && side.empty(); });
 }
 
 void StreamJoiner::pump() {
@@ -171,7 +171,7 @@ void StreamJoiner::break_stall() {
 
 // ---- records in memory ----
 
-const std::byte* StreamJoiner::record(const Side& side, std::uint64_t index) const {
+const std::byte* StreamJoiner::record(const SideStream& side, std::uint64_t index) const {
   const auto held = std::upper_bound(side.blocks.begin(), side.blocks.end(), index,
                                      [](std::uint64_t i, const Held& h) { return i < h.first; }) -
                     1;
@@ -180,28 +180,28 @@ const std::byte* StreamJoiner::record(const Side& side, std::uint64_t index) con
 
 // First index in [low, high) for which before(record) no longer holds.
 template <class Before>
-std::uint64_t StreamJoiner::partition_point(const Side& side, std::uint64_t low, std::uint64_t high,
-                                            Before before) const {
+std::uint64_t StreamJoiner::partition_point(const SideStream& side, std::uint64_t low,
+                                            std::uint64_t high, Before before) const {
   return partition_index(low, high,
                          [&](std::uint64_t index) { return before(record(side, index)); });
 }
 
 // First record of `side` in [position, high) whose key is not below that of `key`, of `other`.
-std::uint64_t StreamJoiner::lower_bound(const Side& side, std::uint64_t high, const Side& other,
-                                        const std::byte* key) const {
+std::uint64_t StreamJoiner::lower_bound(const SideStream& side, std::uint64_t high,
+                                        const SideStream& other, const std::byte* key) const {
   return partition_point(side, side.position, high, [&](const std::byte* record) {
     return compare_keys(*side.layout, record, *other.layout, key) < 0;
   });
 }
 
-std::uint64_t StreamJoiner::upper_bound(const Side& side, std::uint64_t high, const Side& other,
-                                        const std::byte* key) const {
+std::uint64_t StreamJoiner::upper_bound(const SideStream& side, std::uint64_t high,
+                                        const SideStream& other, const std::byte* key) const {
   return partition_point(side, side.position, high, [&](const std::byte* record) {
     return compare_keys(*side.layout, record, *other.layout, key) <= 0;
   });
 }
 
-void StreamJoiner::take(Side& side, std::uint64_t end, RecordSequence& records) const {
+void StreamJoiner::take(SideStream& side, std::uint64_t end, RecordSequence& records) const {
   std::uint64_t at = side.position;
   if (at == end) return;
   auto held = std::upper_bound(side.blocks.begin(), side.blocks.end(), at,
@@ -217,7 +217,7 @@ void StreamJoiner::take(Side& side, std::uint64_t end, RecordSequence& records) 
 }
 
 void StreamJoiner::release(JoinSide which) {
-  Side& side = side_of(which);
+  SideStream& side = side_of(which);
   const std::uint64_t needed =
       pieces_.empty() ? side.position : pieces_.front()->begin[static_cast<std::size_t>(which)];
   while (!side.blocks.empty() &&
@@ -231,7 +231,7 @@ void StreamJoiner::release(JoinSide which) {
 // ---- regions ----
 
 // Passes records up to `end`, which have partners, without a piece.
-void StreamJoiner::retire(Side& side, std::uint64_t end) {
+void StreamJoiner::retire(SideStream& side, std::uint64_t end) {
   RecordSequence records(side.layout->record_bytes());
   take(side, end, records);
   records.add_to(side.hash);
@@ -242,8 +242,8 @@ void StreamJoiner::retire(Side& side, std::uint64_t end) {
 // A group that was kept for the rest of the other side's, which has ended.
 void StreamJoiner::retire_joined() {
   for (const JoinSide which : {JoinSide::r, JoinSide::s}) {
-    Side& side = side_of(which);
-    const Side& other = side_of(which == JoinSide::r ? JoinSide::s : JoinSide::r);
+    SideStream& side = side_of(which);
+    const SideStream& other = side_of(which == JoinSide::r ? JoinSide::s : JoinSide::r);
     if (side.position >= side.joined_until) continue;
     const bool goes_on = other.empty()
                              ? !other.ended
@@ -257,7 +257,7 @@ void StreamJoiner::retire_joined() {
 
 // Where the records of `side` that may be joined now end: those below the bound, and those below
 // all that is to come of `other`, which have no partner.
-std::uint64_t StreamJoiner::limit(const Side& side, const Side& other) const {
+std::uint64_t StreamJoiner::limit(const SideStream& side, const SideStream& other) const {
   if (other.empty()) return other.ended ? side.available : side.position;
   const std::uint64_t alone =
       lower_bound(side, side.available, other, record(other, other.position));
@@ -274,8 +274,8 @@ std::uint64_t StreamJoiner::limit(const Side& side, const Side& other) const {
 // Small regions cost as much to plan as large ones: they are taken only with `must`.
 bool StreamJoiner::plan_region(bool must) {
   retire_joined();
-  Side& r = sides_[kR];
-  Side& s = sides_[kS];
+  SideStream& r = sides_[kR];
+  SideStream& s = sides_[kS];
   Region region;
   region.end = {limit(r, s), limit(s, r)};
   const std::uint64_t records = region.end[kR] - r.position + (region.end[kS] - s.position);
@@ -289,8 +289,8 @@ bool StreamJoiner::plan_region(bool must) {
 // Nothing is below the bound: both sides may begin with one group that is incomplete. If one side's
 // part of it is in memory, the other's can pass by it.
 bool StreamJoiner::plan_group(bool must) {
-  Side& r = sides_[kR];
-  Side& s = sides_[kS];
+  SideStream& r = sides_[kR];
+  SideStream& s = sides_[kS];
   if (r.empty() || s.empty()) return false;
   const std::byte* const key = record(r, r.position);
   if (compare_keys(*r.layout, key, *s.layout, record(s, s.position)) != 0) return false;
@@ -322,8 +322,8 @@ bool StreamJoiner::plan_group(bool must) {
 // Ends of the next piece of the region: where the merge path of both sides is after piece_records,
 // moved back to the first record of the next key.
 void StreamJoiner::cut(std::array<std::uint64_t, kJoinSides>& end) const {
-  const Side& r = sides_[kR];
-  const Side& s = sides_[kS];
+  const SideStream& r = sides_[kR];
+  const SideStream& s = sides_[kS];
   const std::uint64_t r_left = end[kR] - r.position, s_left = end[kS] - s.position;
   const std::uint64_t records = context_.piece_records;
   if (r_left + s_left <= records + records / 2) return;
@@ -334,7 +334,7 @@ void StreamJoiner::cut(std::array<std::uint64_t, kJoinSides>& end) const {
                             record(s, s.position + records - count - 1)) < 0;
       });
   const std::uint64_t r_at = r.position + of_r, s_at = s.position + records - of_r;
-  const Side* next = &r;
+  const SideStream* next = &r;
   const std::byte* key = r_at < end[kR] ? record(r, r_at) : nullptr;
   if (s_at < end[kS]) {
     const std::byte* const s_key = record(s, s_at);
@@ -367,7 +367,7 @@ bool StreamJoiner::start_piece() {
     cut(end);
   }
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    Side& side = sides_[i];
+    SideStream& side = sides_[i];
     piece->begin[i] = side.position;
     take(side, end[i], piece->records[i]);
     if (piece->kept == static_cast<JoinSide>(i)) {
@@ -482,7 +482,7 @@ void StreamJoiner::finish_pieces() {
 void StreamJoiner::spill_group() {
   // Semi and anti joins have released S's; anything but an incomplete group is a region.
   if (!keeps_pairs(context_.kind)) return;
-  const Side& s = sides_[kS];
+  const SideStream& s = sides_[kS];
   XXL_CHECK(!sides_[kR].empty() && !s.empty());
   const std::byte* const first = record(s, s.position);
   group_record_.assign(first, first + s.layout->record_bytes());
@@ -491,7 +491,7 @@ void StreamJoiner::spill_group() {
 }
 
 void StreamJoiner::gather() {
-  Side& s = sides_[kS];
+  SideStream& s = sides_[kS];
   const std::uint64_t end = upper_bound(s, s.available, s, group_record_.data());
   RecordSequence records(s.layout->record_bytes());
   take(s, end, records);
@@ -513,8 +513,8 @@ void StreamJoiner::gather() {
 }
 
 void StreamJoiner::produce() {
-  Side& r = sides_[kR];
-  const Side& s = sides_[kS];
+  SideStream& r = sides_[kR];
+  const SideStream& s = sides_[kS];
   const std::size_t row_bytes = context_.rows.row_bytes();
   const std::size_t most = context_.part_bytes / row_bytes * row_bytes;
   const std::uint64_t end = upper_bound(r, r.available, s, group_record_.data());
@@ -540,7 +540,7 @@ void StreamJoiner::produce() {
 // Writes the rows in row_memory, waiting until the output has room for them: nothing else is done
 // meanwhile.
 void StreamJoiner::write_rows(std::size_t bytes) {
-  std::optional<OutputStage::Place> place;
+  std::optional<OutputStage::Admission> place;
   while (!(place = context_.output->admit(bytes))) context_.mailbox.wait_and_run();
   context_.output->emit(std::move(*place),
                         FinishedRows(context_.row_memory.first(bytes), context_.rows.row_bytes()));

@@ -88,7 +88,7 @@ class StreamJoiner {
     SideBlock block;
     std::uint64_t first = 0;  // number of its first record
   };
-  struct Side {
+  struct SideStream {
     const KeyLayout* layout = nullptr;
     std::deque<Held> blocks;
     std::uint64_t available = 0;  // records that have arrived
@@ -129,25 +129,25 @@ class StreamJoiner {
     product,    // R's part passes by it
   };
 
-  Side& side_of(JoinSide side) { return sides_[static_cast<std::size_t>(side)]; }
-  const Side& side_of(JoinSide side) const { return sides_[static_cast<std::size_t>(side)]; }
-  const std::byte* record(const Side& side, std::uint64_t index) const;
+  SideStream& side_of(JoinSide side) { return sides_[static_cast<std::size_t>(side)]; }
+  const SideStream& side_of(JoinSide side) const { return sides_[static_cast<std::size_t>(side)]; }
+  const std::byte* record(const SideStream& side, std::uint64_t index) const;
   template <class Before>
-  std::uint64_t partition_point(const Side& side, std::uint64_t low, std::uint64_t high,
+  std::uint64_t partition_point(const SideStream& side, std::uint64_t low, std::uint64_t high,
                                 Before before) const;
-  std::uint64_t lower_bound(const Side& side, std::uint64_t high, const Side& other,
+  std::uint64_t lower_bound(const SideStream& side, std::uint64_t high, const SideStream& other,
                             const std::byte* key) const;
-  std::uint64_t upper_bound(const Side& side, std::uint64_t high, const Side& other,
+  std::uint64_t upper_bound(const SideStream& side, std::uint64_t high, const SideStream& other,
                             const std::byte* key) const;
 
-  void retire(Side& side, std::uint64_t end);
+  void retire(SideStream& side, std::uint64_t end);
   void retire_joined();
-  std::uint64_t limit(const Side& side, const Side& other) const;
+  std::uint64_t limit(const SideStream& side, const SideStream& other) const;
   bool plan_region(bool must);
   bool plan_group(bool must);
   void cut(std::array<std::uint64_t, kJoinSides>& end) const;
   bool start_piece();
-  void take(Side& side, std::uint64_t end, RecordSequence& records) const;
+  void take(SideStream& side, std::uint64_t end, RecordSequence& records) const;
   void match(JoinPiece& piece);
   void write_parts();
   std::uint64_t take_part(JoinPiece& piece);
@@ -161,7 +161,7 @@ class StreamJoiner {
 
   const StreamJoinContext context_;
   std::unique_ptr<RecordMatcher> matcher_;
-  std::array<Side, kJoinSides> sides_;
+  std::array<SideStream, kJoinSides> sides_;
   std::optional<Region> region_;
   std::vector<std::span<Match>> lists_;            // free
   std::deque<std::unique_ptr<JoinPiece>> pieces_;  // in order

@@ -26,7 +26,7 @@ std::size_t blocks_in_scratch(const std::vector<MergeSource>& sources) {
 // The records of a part.
 class CellContents::PartCursor final : public RecordCursor {
  public:
-  PartCursor(const MergeSource& source, const Part& part)
+  PartCursor(const MergeSource& source, const CellPart& part)
       : source_(source),
         at_(part.begin),
         end_(part.end),
@@ -202,8 +202,9 @@ std::size_t CellContents::resident_cut(const MergeSource& source, std::size_t ce
   return from + static_cast<std::size_t>(it - range.begin());
 }
 
-CellContents::Part CellContents::resident_part(std::size_t source, const CellSlice& slice) const {
-  Part part;
+CellContents::CellPart CellContents::resident_part(std::size_t source,
+                                                   const CellSlice& slice) const {
+  CellPart part;
   part.source = static_cast<std::uint32_t>(source);
   part.first_item =
       slice.from.empty() ? resident_cut(sources_[source], slice.cell) : slice.from[source];
@@ -245,19 +246,19 @@ RunCut CellContents::cut_cell(const CellSlice& cell, std::ptrdiff_t extra_bytes,
 }
 
 // The records of `slice`, in the order of the runs.
-std::vector<CellContents::Part> CellContents::parts_of(const CellSlice& slice) {
+std::vector<CellContents::CellPart> CellContents::parts_of(const CellSlice& slice) {
   const std::size_t cell = slice.cell;
-  std::vector<Part> parts;
+  std::vector<CellPart> parts;
   for (std::size_t source = 0; source < sources_.size(); ++source) {
     if (sources_[source].run == nullptr) {
-      const Part part = resident_part(source, slice);
+      const CellPart part = resident_part(source, slice);
       if (part.first_item < part.last_item) parts.push_back(part);
       continue;
     }
     for (const MergeBlock& block : blocks_of(source, cell)) {
       const char* const data = reinterpret_cast<const char*>(block.loaded->buffer);
       const std::vector<std::uint32_t>& cuts = block.loaded->cuts;
-      Part part;
+      CellPart part;
       part.source = static_cast<std::uint32_t>(source);
       part.begin = data + (cell == block.cells.first ? 0 : cuts[cell - block.cells.first - 1]);
       part.end =
@@ -269,10 +270,10 @@ std::vector<CellContents::Part> CellContents::parts_of(const CellSlice& slice) {
 }
 
 // Makes items of the records, as many as fit.
-CellContents::Load CellContents::load_items(std::span<const Part> parts,
+CellContents::Load CellContents::load_items(std::span<const CellPart> parts,
                                             std::span<StringItem> items) const {
   Load load;
-  for (const Part& part : parts) {
+  for (const CellPart& part : parts) {
     if (sources_[part.source].run == nullptr) {
       const ResidentRun& run = sources_[part.source].resident;
       if (part.last_item - part.first_item > items.size() - load.records) return {0, 0, false};
@@ -294,10 +295,10 @@ CellContents::Load CellContents::load_items(std::span<const Part> parts,
 }
 
 // Those of one side: parts are in the order of sources, and these in the order of sides.
-std::span<const CellContents::Part> CellContents::parts_of_side(const std::vector<Part>& parts,
-                                                                std::size_t side) const {
+std::span<const CellContents::CellPart> CellContents::parts_of_side(
+    const std::vector<CellPart>& parts, std::size_t side) const {
   const auto is_before = [&](std::size_t bound) {
-    return [this, bound](const Part& part) { return sources_[part.source].side < bound; };
+    return [this, bound](const CellPart& part) { return sources_[part.source].side < bound; };
   };
   const auto begin = std::partition_point(parts.begin(), parts.end(), is_before(side));
   const auto end = std::partition_point(begin, parts.end(), is_before(side + 1));
@@ -307,11 +308,11 @@ std::span<const CellContents::Part> CellContents::parts_of_side(const std::vecto
 // Sorts each side of a cell. False if there is no room for the items.
 bool CellContents::sort_cell(const CellSlice& cell, const CellWorkspace& workspace,
                              std::vector<CellRecords>& records) {
-  const std::vector<Part> parts = parts_of(cell);
+  const std::vector<CellPart> parts = parts_of(cell);
   const CellAccess access{sources_.data()};
   std::span<StringItem> free = workspace.items;
   for (std::size_t side = 0; side < sides_.size(); ++side) {
-    const std::span<const Part> from = parts_of_side(parts, side);
+    const std::span<const CellPart> from = parts_of_side(parts, side);
     const Load load = load_items(from, free);
     if (!load.fits) return false;
     const std::span<StringItem> items = free.first(load.records);
@@ -319,7 +320,7 @@ bool CellContents::sort_cell(const CellSlice& cell, const CellWorkspace& workspa
     records.push_back({access, items, load.bytes});
   }
   for (std::size_t side = 0; side < sides_.size(); ++side) {
-    const std::span<const Part> from = parts_of_side(parts, side);
+    const std::span<const CellPart> from = parts_of_side(parts, side);
     // The items are the workspace's.
     const std::span<StringItem> items(const_cast<StringItem*>(records[side].items.data()),
                                       records[side].size());
@@ -376,11 +377,11 @@ class CellContents::BlockCursor final : public RunCursor {
 };
 
 std::vector<RecordMerge> CellContents::merge_held(const CellSlice& cell, bool marks_same) {
-  const std::vector<Part> parts = parts_of(cell);
+  const std::vector<CellPart> parts = parts_of(cell);
   std::vector<RecordMerge> merges;
   for (std::size_t side = 0; side < sides_.size(); ++side) {
     std::vector<std::unique_ptr<RecordCursor>> cursors;
-    for (const Part& part : parts_of_side(parts, side)) {
+    for (const CellPart& part : parts_of_side(parts, side)) {
       cursors.push_back(std::make_unique<PartCursor>(sources_[part.source], part));
     }
     merges.emplace_back(std::move(cursors), *sides_[side].keys, marks_same);

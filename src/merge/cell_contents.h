@@ -125,7 +125,7 @@ class CellContents {
 
  private:
   // Records of one run in one cell.
-  struct Part {
+  struct CellPart {
     std::uint32_t source;
     const char* begin = nullptr;  // coded records of a block, or:
     const char* end = nullptr;
@@ -152,10 +152,11 @@ class CellContents {
                   std::size_t from, std::vector<std::uint32_t>& starts) const;
   std::size_t resident_cut(const MergeSource& source, std::size_t cell, std::size_t from = 0,
                            std::size_t step = ~std::size_t{0}) const;
-  Part resident_part(std::size_t source, const CellSlice& slice) const;
-  std::vector<Part> parts_of(const CellSlice& slice);
-  std::span<const Part> parts_of_side(const std::vector<Part>& parts, std::size_t side) const;
-  Load load_items(std::span<const Part> parts, std::span<StringItem> items) const;
+  CellPart resident_part(std::size_t source, const CellSlice& slice) const;
+  std::vector<CellPart> parts_of(const CellSlice& slice);
+  std::span<const CellPart> parts_of_side(const std::vector<CellPart>& parts,
+                                          std::size_t side) const;
+  Load load_items(std::span<const CellPart> parts, std::span<StringItem> items) const;
 
   std::vector<MergeSource> sources_;
   std::vector<MergeSide> sides_;

@@ -29,7 +29,7 @@ class CellEmitter final : public CellWork {
       : options_(options), output_(output), first_ticket_(first_ticket), monitor_(monitor) {}
   // Of all records, for each of whose cells a place is laid out.
   CellEmitter(const GeneralMergeOptions& options, GeneralOutput& output,
-              std::span<const GeneralOutput::Place> places, Monitor& monitor)
+              std::span<const GeneralOutput::OutputStretch> places, Monitor& monitor)
       : options_(options), output_(output), places_(places), monitor_(monitor) {}
 
   bool marks_same() const override { return options_.rules.kept.has_groups(); }
@@ -49,7 +49,7 @@ class CellEmitter final : public CellWork {
   const GeneralMergeOptions& options_;
   GeneralOutput& output_;
   const Ticket first_ticket_{};
-  const std::span<const GeneralOutput::Place> places_;
+  const std::span<const GeneralOutput::OutputStretch> places_;
   Monitor& monitor_;
   GeneralTotals totals_;                               // with the monitor's lock
   std::atomic<bool> skips_ = options_.rules.skip > 0;  // records are still to be left out

@@ -68,21 +68,22 @@ class FetchedRun {
 
   // Whether `block` is absent.
   bool lacks(std::uint32_t block) const {
-    return block >= first_ &&
-           (block - first_ >= blocks_.size() || blocks_[block - first_].state == State::absent);
+    return block >= first_ && (block - first_ >= blocks_.size() ||
+                               blocks_[block - first_].state == BlockState::absent);
   }
   // `block`, which is absent, is being read.
   void start(std::uint32_t block) {
     XXL_CHECK(lacks(block));
     if (blocks_.size() <= block - first_) blocks_.resize(block - first_ + 1);
-    blocks_[block - first_].state = State::reading;
+    blocks_[block - first_].state = BlockState::reading;
   }
   // It has been read: `records` lie in `buffer`. Returns whether it came for the first time.
   bool arrive(std::uint32_t block, std::byte* buffer, const std::byte* records) {
     FetchedBlock& arrived = blocks_[block - first_];
     const bool first_time = !arrived.came_before;
-    arrived = {State::there, true, buffer, records};
-    while (missing_ - first_ < blocks_.size() && blocks_[missing_ - first_].state == State::there) {
+    arrived = {BlockState::there, true, buffer, records};
+    while (missing_ - first_ < blocks_.size() &&
+           blocks_[missing_ - first_].state == BlockState::there) {
       ++missing_;
     }
     return first_time;
@@ -101,23 +102,23 @@ class FetchedRun {
   // The last block that is there, unless it is the first of all not released.
   std::optional<std::uint32_t> last_block() const {
     std::size_t count = blocks_.size();
-    while (count > 0 && blocks_[count - 1].state != State::there) --count;
+    while (count > 0 && blocks_[count - 1].state != BlockState::there) --count;
     if (count < 2) return std::nullopt;
     return static_cast<std::uint32_t>(first_ + count - 1);
   }
   // `block`, which is there, becomes absent. Returns its buffer.
   std::byte* drop(std::uint32_t block) {
     FetchedBlock& dropped = blocks_[block - first_];
-    XXL_CHECK(dropped.state == State::there);
-    dropped.state = State::absent;
+    XXL_CHECK(dropped.state == BlockState::there);
+    dropped.state = BlockState::absent;
     missing_ = std::min(missing_, block);
     return dropped.buffer;
   }
 
  private:
-  enum class State : std::uint8_t { absent, reading, there };
+  enum class BlockState : std::uint8_t { absent, reading, there };
   struct FetchedBlock {
-    State state = State::absent;
+    BlockState state = BlockState::absent;
     bool came_before = false;  // a block may be dropped and read again
     std::byte* buffer = nullptr;
     const std::byte* records = nullptr;  // in `buffer`

@@ -64,8 +64,8 @@ std::uint64_t MergeRegion::end_before(const Sample& splitter, std::uint32_t run)
   return runs_[run].partition_point(positions_[run], ends_[run], before);
 }
 
-MergeRegion::Piece MergeRegion::take_piece() {
-  Piece piece;
+MergeRegion::RegionPiece MergeRegion::take_piece() {
+  RegionPiece piece;
   const bool is_last = splitters_.empty();
   for (std::uint32_t run = 0; run < runs_.size(); ++run) {
     // (The end of a piece lies before its begin only if a comparator contradicts itself.)

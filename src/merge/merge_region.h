@@ -22,7 +22,7 @@ namespace xxl {
 
 class MergeRegion {
  public:
-  struct Piece {
+  struct RegionPiece {
     std::uint64_t records = 0;
     std::vector<Segment> segments;    // in the order of runs
     std::vector<std::uint64_t> ends;  // for each run, the record after its last
@@ -47,7 +47,7 @@ class MergeRegion {
   // The last piece gets these as well, behind those of the runs.
   void append(const std::vector<Segment>& segments);
   // Takes the next piece.
-  Piece take_piece();
+  RegionPiece take_piece();
 
  private:
   struct Sample {

@@ -8,7 +8,7 @@
 
 namespace xxl {
 
-bool PredictionSequence::Entry::operator>(const Entry& other) const {
+bool PredictionSequence::BlockTrigger::operator>(const BlockTrigger& other) const {
   return std::tie(trigger, tied, ref.run, ref.block) >
          std::tie(other.trigger, other.tied, other.ref.run, other.ref.block);
 }
@@ -25,15 +25,15 @@ void PredictionSequence::push(BlockRef ref, std::uint32_t tied) {
 }
 
 BlockRef PredictionSequence::next() {
-  const Entry entry = heap_.top();
+  const BlockTrigger first = heap_.top();
   heap_.pop();
-  const auto& blocks = runs_[entry.ref.run].blocks;
-  const std::uint32_t following = entry.ref.block + 1;
+  const auto& blocks = runs_[first.ref.run].blocks;
+  const std::uint32_t following = first.ref.block + 1;
   if (following < blocks.size()) {
-    push({entry.ref.run, following},
-         blocks[following].trigger == entry.trigger ? entry.tied + 1 : 0);
+    push({first.ref.run, following},
+         blocks[following].trigger == first.trigger ? first.tied + 1 : 0);
   }
-  return entry.ref;
+  return first.ref;
 }
 
 NeededBlocks predicted_blocks(const std::vector<Run>& runs, bool exact_triggers) {

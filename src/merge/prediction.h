@@ -36,17 +36,17 @@ class PredictionSequence {
   BlockRef next();
 
  private:
-  struct Entry {
+  struct BlockTrigger {
     Trigger trigger;
     std::uint32_t tied;  // blocks of this run with the same trigger before this one; 0 when exact
     BlockRef ref;
-    bool operator>(const Entry& other) const;
+    bool operator>(const BlockTrigger& other) const;
   };
   void push(BlockRef ref, std::uint32_t tied);
 
   const std::vector<Run>& runs_;
   bool exact_;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
+  std::priority_queue<BlockTrigger, std::vector<BlockTrigger>, std::greater<>> heap_;
 };
 
 // A block that a merge needs, and where from.

@@ -2,7 +2,7 @@
 //
 // For what does not fit in memory: cells of frequent keys, groups of too many runs, the files of
 // sort -m. Each sequence has a cursor; the key of its record is made when the cursor gets there,
-// and compared by its first 8 bytes wherever these differ. Source: Knuth, section 5.4.1.
+// and compared by its first 8 bytes wherever these differ. Contender: Knuth, section 5.4.1.
 #pragma once
 
 #include <cstdint>
@@ -57,27 +57,27 @@ class RecordMerge {
 
   // Goes to the next record, the first one at first; false at the end.
   bool next();
-  std::string_view record() const { return sources_[winner_].cursor->record(); }
-  std::shared_ptr<const void> hold() { return sources_[winner_].cursor->hold(); }
+  std::string_view record() const { return contenders_[winner_].cursor->record(); }
+  std::shared_ptr<const void> hold() { return contenders_[winner_].cursor->hold(); }
   // The key is that of the record before.
   bool same_key() const { return same_; }
 
  private:
-  struct Source {
+  struct Contender {
     std::unique_ptr<RecordCursor> cursor;
     RecordKey key;  // of the current record
     std::uint64_t word = 0;
     bool ended = false;
   };
 
-  void load(Source& source);
+  void load(Contender& contender);
   bool before(std::size_t a, std::size_t b);
   std::size_t play(std::size_t node);
 
   const KeyExtractor& keys_;
   const bool marks_same_;
   OnDisorder on_disorder_;
-  std::vector<Source> sources_;
+  std::vector<Contender> contenders_;
   std::vector<std::size_t> losers_;  // of the matches; node i plays those of 2i and 2i + 1
   std::size_t winner_ = 0;
   bool started_ = false;

@@ -76,7 +76,7 @@ class RunMerger {
 
  private:
   struct RunningPiece {
-    OutputStage::Place place;
+    OutputStage::Admission place;
     std::vector<std::uint64_t> ends;  // in each run
     bool done = false;
   };
@@ -97,12 +97,12 @@ class RunMerger {
   FetchedBlocks blocks_;
   UsableRecords usable_;
   MergeRegion region_;
-  std::size_t cell_ = 0;                   // the first one of cells_ not in a region so far
-  std::optional<LargePieces> large_;       // once they have been handed over
-  std::vector<PieceSorter*> large_free_;   // of its sorters
-  bool region_is_large_ = false;           // the region is cut for them
-  std::optional<MergeRegion::Piece> cut_;  // waits for room in the output
-  std::deque<RunningPiece> pieces_;        // and those done, but for ones before; in order
+  std::size_t cell_ = 0;                         // the first one of cells_ not in a region so far
+  std::optional<LargePieces> large_;             // once they have been handed over
+  std::vector<PieceSorter*> large_free_;         // of its sorters
+  bool region_is_large_ = false;                 // the region is cut for them
+  std::optional<MergeRegion::RegionPiece> cut_;  // waits for room in the output
+  std::deque<RunningPiece> pieces_;              // and those done, but for ones before; in order
   std::size_t pieces_running_ = 0;
   bool output_full_ = false;
   std::uint64_t total_;

@@ -17,7 +17,7 @@ SpreadMerger::SpreadMerger(std::vector<MergeSource> runs, const MergeSide& side,
       workers_(workers),
       monitor_(monitor) {}
 
-CellSlice SpreadMerger::slice(const Piece& piece) const {
+CellSlice SpreadMerger::slice(const CellPiece& piece) const {
   CellSlice slice{piece.cell};
   if (piece.from != kNoCut) slice.from = cuts_[piece.from];
   if (piece.to != kNoCut) slice.to = cuts_[piece.to];
@@ -46,7 +46,7 @@ void SpreadMerger::lay_out(OutputParts& parts, GeneralOutput& output) {
   const std::vector<std::uint64_t> bytes_of_cells = measure();
   for (std::size_t cell = 0; cell < bytes_of_cells.size(); ++cell) {
     std::uint64_t bytes = bytes_of_cells[cell];
-    Piece piece{cell};
+    CellPiece piece{cell};
     const auto lay_out_piece = [&](std::uint64_t piece_bytes) {
       if (piece_bytes == 0) return;
       pieces_.push_back(piece);
@@ -74,10 +74,10 @@ void SpreadMerger::lay_out(OutputParts& parts, GeneralOutput& output) {
 std::vector<std::size_t> SpreadMerger::spread(std::size_t streams) const {
   std::vector<std::size_t> order(pieces_.size());
   std::uint64_t all = 0, before = 0;
-  for (const GeneralOutput::Place& place : places_) all += place.bytes;
+  for (const GeneralOutput::OutputStretch& place : places_) all += place.bytes;
   std::vector<std::pair<std::size_t, std::size_t>> turns;  // and which stream's
   std::vector<std::size_t> next_turn(streams);
-  for (const GeneralOutput::Place& place : places_) {
+  for (const GeneralOutput::OutputStretch& place : places_) {
     const auto stream =
         static_cast<std::size_t>(static_cast<unsigned __int128>(before) * streams / all);
     turns.emplace_back(next_turn[stream]++, stream);

@@ -39,7 +39,7 @@ class SpreadMerger {
   // first failure.
   void lay_out(OutputParts& parts, GeneralOutput& output);
   // Those places, by the numbers of the pieces.
-  std::span<const GeneralOutput::Place> places() const { return places_; }
+  std::span<const GeneralOutput::OutputStretch> places() const { return places_; }
   // Gives all pieces to `work`, as cells of these numbers, from `streams` places in turns. Throws
   // the first failure. `on_progress` is called with bytes done.
   void run(CellWork& work, std::size_t streams,
@@ -48,14 +48,14 @@ class SpreadMerger {
  private:
   using Cut = std::vector<std::size_t>;  // items of each run
   // A cell, or what lies in it between two cuts; by their numbers, if there are any.
-  struct Piece {
+  struct CellPiece {
     std::size_t cell;
     std::size_t from = kNoCut;
     std::size_t to = kNoCut;
   };
   static constexpr std::size_t kNoCut = ~std::size_t{0};
 
-  CellSlice slice(const Piece& piece) const;
+  CellSlice slice(const CellPiece& piece) const;
   std::vector<std::uint64_t> measure();
   std::vector<std::size_t> spread(std::size_t streams) const;
   void merge(std::size_t index, unsigned thread, CellWork& work);
@@ -69,8 +69,8 @@ class SpreadMerger {
   Workers& workers_;
   Monitor& monitor_;
   std::vector<Cut> cuts_;
-  std::vector<Piece> pieces_;
-  std::vector<GeneralOutput::Place> places_;
+  std::vector<CellPiece> pieces_;
+  std::vector<GeneralOutput::OutputStretch> places_;
 };
 
 }  // namespace xxl

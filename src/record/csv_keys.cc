@@ -211,9 +211,9 @@ CsvKeys::CsvKeys(const CsvOrder& order)
   for (std::size_t i = 0; i < order.keys.size(); ++i) {
     const CsvKey& key = order.keys[i];
     // Without a mark an empty text is the lowest of all.
-    parts_.push_back({span_of(key.column.index), key.type, key.descending,
-                      i + 1 == order.keys.size(),
-                      key.type == CsvType::text && key.descending != empty_last_, key.column});
+    key_columns_.push_back(
+        {span_of(key.column.index), key.type, key.descending, i + 1 == order.keys.size(),
+         key.type == CsvType::text && key.descending != empty_last_, key.column});
   }
   for (const CsvFold& fold : order.folds) {
     folded_.push_back({span_of(fold.column.index), fold.type, is_of_sum(fold.kind), fold.column});
@@ -269,36 +269,37 @@ bool CsvKeys::append_no_value(const FieldSpan* field, KeyStretch& stretch) const
 
 // Appends a part of the key, for an empty field if `field` is null. False if it is malformed; then
 // it is like an empty one.
-bool CsvKeys::append_part(const Part& part, const FieldSpan* field, KeyStretch& stretch) const {
+bool CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
+                            KeyStretch& stretch) const {
   std::string& key = stretch.key();
-  const bool empty = field == nullptr || is_empty(part.type, field->content);
-  if (part.type == CsvType::text) {
-    if (part.marked) {
+  const bool empty = field == nullptr || is_empty(key_column.type, field->content);
+  if (key_column.type == CsvType::text) {
+    if (key_column.marked) {
       key.push_back(!empty ? kValue : empty_last_ ? kEmptyLast : kEmptyFirst);
       stretch.take();
       if (empty) return true;
     }
-    stretch.set_inverted(part.descending);
+    stretch.set_inverted(key_column.descending);
     if (!empty) append_text(*field, stretch);
     // If the limit cuts the text, this mark lies after it.
-    if (!part.last || part.descending) key.push_back(kTextEnd);
+    if (!key_column.last || key_column.descending) key.push_back(kTextEnd);
     stretch.take();
     stretch.set_inverted(false);
     return true;
   }
-  stretch.set_inverted(part.descending);
-  const bool valid = !empty && append_value(part.type, field->content, stretch);
+  stretch.set_inverted(key_column.descending);
+  const bool valid = !empty && append_value(key_column.type, field->content, stretch);
   stretch.set_inverted(false);
   return valid || append_no_value(empty ? nullptr : field, stretch);
 }
 
 // All columns as text. False if the row is malformed.
 bool CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
-  Part part{0, CsvType::text, false, true, empty_last_, {}};
+  KeyColumn key_column{0, CsvType::text, false, true, empty_last_, {}};
   const RowFault fault =
       visit_fields(row, syntax_, [&](std::size_t column, const FieldSpan& field) {
         if (column > 0) stretch.key().push_back(kTextEnd);
-        append_part(part, &field, stretch);
+        append_column(key_column, &field, stretch);
         return stretch.wants_more();
       });
   return !fault;
@@ -306,16 +307,16 @@ bool CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
 
 bool CsvKeys::append(std::string_view row, bool checked, KeyStretch& stretch) const {
   if (checked && find_fault(row)) return false;
-  if (parts_.empty() && !append_all(row, stretch) && checked) return false;
+  if (key_columns_.empty() && !append_all(row, stretch) && checked) return false;
   if (columns_.empty()) return true;
   FieldSpan* const spans = span_room(columns_.size());
   const std::size_t found = collect(row, spans);
   if (checked && found < columns_.size()) return false;
-  for (const Part& part : parts_) {
+  for (const KeyColumn& key_column : key_columns_) {
     // All parts are checked, also those beyond the limit.
     if (!stretch.wants_more() && !checked) return true;
-    const FieldSpan* field = part.span < found ? &spans[part.span] : nullptr;
-    if (!append_part(part, field, stretch) && checked) return false;
+    const FieldSpan* field = key_column.span < found ? &spans[key_column.span] : nullptr;
+    if (!append_column(key_column, field, stretch) && checked) return false;
   }
   return !checked || std::all_of(folded_.begin(), folded_.end(), [spans](const Folded& folded) {
     return folded.holds(spans[folded.span].content);
@@ -349,8 +350,8 @@ std::string CsvKeys::describe_too_few(std::string_view row, std::size_t found) c
     return true;
   });
   CsvColumn missing{columns_[found], {}};
-  for (const Part& part : parts_) {
-    if (part.span == found) missing = part.column;
+  for (const KeyColumn& key_column : key_columns_) {
+    if (key_column.span == found) missing = key_column.column;
   }
   for (const Folded& folded : folded_) {
     if (folded.span == found) missing = folded.column;
@@ -365,11 +366,11 @@ std::optional<std::string> CsvKeys::check(std::string_view row) const {
   FieldSpan* const spans = span_room(columns_.size());
   const std::size_t found = collect(row, spans);
   if (found < columns_.size()) return describe_too_few(row, found);
-  for (const Part& part : parts_) {
+  for (const KeyColumn& key_column : key_columns_) {
     if (invalid_ != InvalidKeys::error) break;
-    const std::string_view content = spans[part.span].content;
-    if (!is_empty_or_of(part.type, content))
-      return describe_mismatch(part.column, content, part.type);
+    const std::string_view content = spans[key_column.span].content;
+    if (!is_empty_or_of(key_column.type, content))
+      return describe_mismatch(key_column.column, content, key_column.type);
   }
   for (const Folded& folded : folded_) {
     const std::string_view content = spans[folded.span].content;

@@ -40,7 +40,7 @@ class CsvKeys : public KeyExtractor {
   bool append_checked_key(std::string_view row, std::size_t limit, std::string& key) const;
 
  private:
-  struct Part {
+  struct KeyColumn {
     std::size_t span;  // which of the fields that collect() finds
     CsvType type;
     bool descending;
@@ -62,7 +62,8 @@ class CsvKeys : public KeyExtractor {
 
   std::size_t collect(std::string_view row, FieldSpan* spans) const;
   RowFault find_fault(std::string_view row) const;
-  bool append_part(const Part& part, const FieldSpan* field, KeyStretch& stretch) const;
+  bool append_column(const KeyColumn& key_column, const FieldSpan* field,
+                     KeyStretch& stretch) const;
   bool append_no_value(const FieldSpan* field, KeyStretch& stretch) const;
   bool append_all(std::string_view row, KeyStretch& stretch) const;
   bool append(std::string_view row, bool checked, KeyStretch& stretch) const;
@@ -71,7 +72,7 @@ class CsvKeys : public KeyExtractor {
   FieldSyntax syntax_;
   bool empty_last_;
   InvalidKeys invalid_;
-  std::vector<Part> parts_;
+  std::vector<KeyColumn> key_columns_;
   std::vector<std::size_t> columns_;  // of the fields needed, ascending
   std::vector<Folded> folded_;
 };

@@ -210,7 +210,7 @@ std::size_t RowSplitter::find_quote(std::string_view piece, std::size_t from) {
     const std::size_t mark = find_either(piece, from, kQuote, terminator_);
     if (mark == piece.npos) return piece.size();
     if (piece[mark] == kQuote) {
-      state_ = State::closed;
+      state_ = RowState::closed;
     } else {
       line_end_ = passed_ + mark;
     }
@@ -221,7 +221,7 @@ std::size_t RowSplitter::find_quote(std::string_view piece, std::size_t from) {
   const std::string_view searched = piece.substr(from, rest);
   const std::size_t quote = searched.find(kQuote);
   if (quote != searched.npos) {
-    state_ = State::closed;
+    state_ = RowState::closed;
     return from + quote + 1;
   }
   given_up_ = from + searched.size() < piece.size();
@@ -230,15 +230,15 @@ std::size_t RowSplitter::find_quote(std::string_view piece, std::size_t from) {
 
 // Behind a quote in a quoted field, which may have closed it. False if it did not, properly.
 bool RowSplitter::pass_quote(char next) {
-  if (state_ == State::closed_return) return false;
+  if (state_ == RowState::closed_return) return false;
   if (next == kQuote) {
-    state_ = State::quoted;
+    state_ = RowState::quoted;
   } else if (next == separator_) {
-    state_ = State::plain;
+    state_ = RowState::plain;
     at_field_ = true;
     line_end_ = kNone;
   } else if (next == '\r') {
-    state_ = State::closed_return;
+    state_ = RowState::closed_return;
   } else {
     return false;
   }
@@ -248,7 +248,7 @@ bool RowSplitter::pass_quote(char next) {
 std::optional<RowSplitter::Row> RowSplitter::next(std::string_view piece, bool at_end) {
   for (std::size_t at = 0; at < piece.size();) {
     switch (state_) {
-      case State::plain: {
+      case RowState::plain: {
         const std::size_t mark = find_either(piece, at, kQuote, terminator_);
         if (mark == piece.npos) {
           at_field_ = piece.back() == separator_;
@@ -257,16 +257,16 @@ std::optional<RowSplitter::Row> RowSplitter::next(std::string_view piece, bool a
         }
         if (piece[mark] == terminator_) return finish(passed_ + mark, true);
         const bool opens = mark == at ? at_field_ : piece[mark - 1] == separator_;
-        state_ = opens ? State::quoted : State::skipping;
+        state_ = opens ? RowState::quoted : RowState::skipping;
         at = mark + 1;
         break;
       }
-      case State::quoted:
+      case RowState::quoted:
         at = find_quote(piece, at);
         if (given_up_) return finish(line_end_, true);
         break;
-      case State::closed:
-      case State::closed_return:
+      case RowState::closed:
+      case RowState::closed_return:
         if (piece[at] == terminator_) return finish(passed_ + at, true);
         if (pass_quote(piece[at])) {
           ++at;
@@ -274,9 +274,9 @@ std::optional<RowSplitter::Row> RowSplitter::next(std::string_view piece, bool a
         }
         // The row ends with the line in which its field was opened.
         if (line_end_ != kNone) return finish(line_end_, true);
-        state_ = State::skipping;
+        state_ = RowState::skipping;
         break;
-      case State::skipping: {
+      case RowState::skipping: {
         const std::size_t end = piece.find(terminator_, at);
         if (end != piece.npos) return finish(passed_ + end, true);
         at = piece.size();
@@ -286,7 +286,7 @@ std::optional<RowSplitter::Row> RowSplitter::next(std::string_view piece, bool a
   }
   passed_ += piece.size();
   if (!at_end) return {};
-  if (state_ == State::quoted && line_end_ != kNone) return finish(line_end_, true);
+  if (state_ == RowState::quoted && line_end_ != kNone) return finish(line_end_, true);
   return finish(passed_, false);
 }
 

@@ -186,7 +186,7 @@ class RowSplitter {
   std::optional<Row> next(std::string_view piece, bool at_end);
 
  private:
-  enum class State : std::uint8_t {
+  enum class RowState : std::uint8_t {
     plain,
     quoted,         // in a field that started with a quote
     closed,         // behind a quote in it
@@ -202,7 +202,7 @@ class RowSplitter {
   char separator_;
   char terminator_;
   std::size_t most_open_;
-  State state_ = State::plain;
+  RowState state_ = RowState::plain;
   bool at_field_ = true;          // plain: what comes next is the first byte of a field
   bool given_up_ = false;         // the row ends at line_end_
   std::size_t passed_ = 0;        // bytes of the row in pieces before

@@ -65,9 +65,9 @@ GeneralOutput::Reservation GeneralOutput::begin_open_ended(Ticket ticket) {
   return piece;
 }
 
-GeneralOutput::Place GeneralOutput::lay_out(std::uint64_t bytes) {
+GeneralOutput::OutputStretch GeneralOutput::lay_out(std::uint64_t bytes) {
   is_laid_out_ = true;
-  Place place{parts_->end(), bytes, parts_->present(), std::exchange(header_due_, false)};
+  OutputStretch place{parts_->end(), bytes, parts_->present(), std::exchange(header_due_, false)};
   if (place.has_header) place.position -= header_.size();
   parts_->add(bytes);
   bytes_ = parts_->end();
@@ -80,7 +80,7 @@ void GeneralOutput::cut() {
   header_due_ = !header_.empty();
 }
 
-GeneralOutput::Reservation GeneralOutput::begin(const Place& place) {
+GeneralOutput::Reservation GeneralOutput::begin(const OutputStretch& place) {
   Reservation piece;
   piece.output_ = this;
   piece.position_ = piece.place_ = place.position;

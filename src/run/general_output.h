@@ -108,18 +108,18 @@ class GeneralOutput {
 
   // In place of tickets, if the output is cut into parts, not by a key, and all that is to come is
   // known: places for it are laid out, one after the other, before the first of them is begun.
-  struct Place {
+  struct OutputStretch {
     std::uint64_t position;  // in the output
     std::uint64_t bytes;
     std::size_t part;
     bool has_header;  // of the part, first of all; `bytes` are without it
   };
   // For the next `bytes`, in the present part.
-  Place lay_out(std::uint64_t bytes);
+  OutputStretch lay_out(std::uint64_t bytes);
   // The next place is in another part.
   void cut();
   // From any thread, places in any order.
-  Reservation begin(const Place& place);
+  Reservation begin(const OutputStretch& place);
   std::size_t buffers() const { return buffers_.total_bytes() / block_bytes_; }
 
   // After the last reservation: hands on the last block, and waits for all to be written.

@@ -40,9 +40,9 @@ OutputStage::OutputStage(const KeyLayout& layout, const OutputRules& rules, io::
 
 OutputStage::~OutputStage() = default;
 
-std::optional<OutputStage::Place> OutputStage::admit(std::size_t bytes, std::uint64_t first) {
+std::optional<OutputStage::Admission> OutputStage::admit(std::size_t bytes, std::uint64_t first) {
   if (!places_.empty()) return admit_anywhere(bytes, first);
-  Place place;
+  Admission place;
   place.record_bytes = bytes;
   bytes += most_gap_bytes(bytes);
   if (rules_.fold) bytes += most_gap_bytes(record_bytes_);  // of the last group, which may stay
@@ -63,8 +63,8 @@ std::optional<OutputStage::Place> OutputStage::admit(std::size_t bytes, std::uin
 }
 
 // Blocks of a part are opened as its pieces come: only the last one may lie in another piece, too.
-std::optional<OutputStage::Place> OutputStage::admit_anywhere(std::size_t bytes,
-                                                              std::uint64_t first) {
+std::optional<OutputStage::Admission> OutputStage::admit_anywhere(std::size_t bytes,
+                                                                  std::uint64_t first) {
   struct Stretch {
     std::uint64_t at;
     std::size_t bytes;
@@ -91,7 +91,7 @@ std::optional<OutputStage::Place> OutputStage::admit_anywhere(std::size_t bytes,
     records -= count;
   }
   if (!set_aside(new_blocks)) return std::nullopt;
-  Place place;
+  Admission place;
   place.record_bytes = bytes;
   bytes_ += bytes;
   for (const Stretch& each : stretches) {
@@ -198,7 +198,7 @@ std::size_t OutputStage::skip_duplicate(const RecordSource& source) {
   return duplicate ? 1 : 0;
 }
 
-void OutputStage::write(Place& place, const RecordSource& source) {
+void OutputStage::write(Admission& place, const RecordSource& source) {
   if (is_foreseen()) {
     XXL_CHECK(source.size() * record_bytes_ == place.record_bytes);
     pass_over(source, 0, place.skipped);
@@ -207,13 +207,13 @@ void OutputStage::write(Place& place, const RecordSource& source) {
   rules_.fold ? write_folds(place, source) : write_in_turn(place, source);
 }
 
-void OutputStage::write_in_turn(Place& place, const RecordSource& source) {
+void OutputStage::write_in_turn(Admission& place, const RecordSource& source) {
   turns_.wait_for(*place.ticket);
   const std::size_t first = skip_duplicate(source);
   write_rest(place, source, first);
 }
 
-void OutputStage::write_folds(Place& place, const RecordSource& source) {
+void OutputStage::write_folds(Admission& place, const RecordSource& source) {
   FoldedPiece piece(source, layout_, *rules_.fold);
   turns_.wait_for(*place.ticket);
   const bool was_open = !open_->empty();
@@ -224,7 +224,7 @@ void OutputStage::write_folds(Place& place, const RecordSource& source) {
 }
 
 // Within its turn, which ends as soon as others may go on: all records from `first` on.
-void OutputStage::write_rest(Place& place, const RecordSource& source, std::size_t first) {
+void OutputStage::write_rest(Admission& place, const RecordSource& source, std::size_t first) {
   if (has_key_of_parts()) {
     write_by_key(place.admitted, source, first);
     return end_turn(place);
@@ -274,14 +274,14 @@ void OutputStage::write_by_key(std::size_t admitted, const RecordSource& source,
   reserve_locked(admitted, 0);
 }
 
-void OutputStage::end_turn(Place& place) {
+void OutputStage::end_turn(Admission& place) {
   if (!place.ticket) return;
   turns_.end(*place.ticket);
   place.ticket.reset();
 }
 
 // The stream will never be complete.
-void OutputStage::give_up(Place& place) noexcept {
+void OutputStage::give_up(Admission& place) noexcept {
   if (is_foreseen() || !place.ticket) return;
   turns_.wait_for(*place.ticket);
   end_turn(place);
@@ -300,7 +300,7 @@ void OutputStage::finish_folding() {
     const UnsortedPiece nothing({}, layout_.record_bytes());
     FoldedPiece piece(nothing, layout_, *rules_.fold);
     piece.end(*open_);
-    Place place;
+    Admission place;
     place.admitted = record_bytes_ + most_gap_bytes(record_bytes_);
     write_rest(place, piece, 0);
     count_folded(piece);

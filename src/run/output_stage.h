@@ -77,7 +77,7 @@ class OutputStage {
 
  public:
   // The place of a piece in the stream.
-  class Place {
+  class Admission {
     friend class OutputStage;
     std::optional<Ticket> ticket;  // of a turn that is not over
     std::size_t record_bytes = 0;  // of the piece, at most
@@ -98,7 +98,7 @@ class OutputStage {
   // Sets buffers aside for the next piece, of `bytes` (so many records of record_bytes()), or up to
   // that if the rules leave some out; nothing when there are not enough now. `first`: if pieces
   // come in any order, the number of its first record in the stream.
-  std::optional<Place> admit(std::size_t bytes, std::uint64_t first = 0);
+  std::optional<Admission> admit(std::size_t bytes, std::uint64_t first = 0);
   // Gives the last, partial block to the sink. All admitted pieces must have been emitted.
   void finish();
   std::uint64_t records() const {
@@ -122,7 +122,7 @@ class OutputStage {
   // that fails as well: what make() throws is passed on, and those of later places do not wait.
   template <class Make>
   requires std::is_invocable_v<Make&>
-  void emit(Place place, Make&& make) {
+  void emit(Admission place, Make&& make) {
     try {
       const RecordSource& records = make();
       write(place, records);
@@ -131,7 +131,7 @@ class OutputStage {
       throw;
     }
   }
-  void emit(Place place, const RecordSource& records) {
+  void emit(Admission place, const RecordSource& records) {
     emit(std::move(place), [&]() -> const RecordSource& { return records; });
   }
 
@@ -141,19 +141,19 @@ class OutputStage {
     return !rules_.unique && !rules_.fold && rules_.limit == rules_.kNoLimit && !has_key_of_parts();
   }
   bool has_key_of_parts() const { return rules_.parts != nullptr && rules_.parts->have_key(); }
-  void write(Place& place, const RecordSource& source);
-  void write_in_turn(Place& place, const RecordSource& source);
-  void write_folds(Place& place, const RecordSource& source);
-  void give_up(Place& place) noexcept;
-  void end_turn(Place& place);
-  void write_rest(Place& place, const RecordSource& source, std::size_t first);
+  void write(Admission& place, const RecordSource& source);
+  void write_in_turn(Admission& place, const RecordSource& source);
+  void write_folds(Admission& place, const RecordSource& source);
+  void give_up(Admission& place) noexcept;
+  void end_turn(Admission& place);
+  void write_rest(Admission& place, const RecordSource& source, std::size_t first);
   void write_by_key(std::size_t admitted, const RecordSource& source, std::size_t first);
   void count_folded(const FoldedPiece& piece);
   void finish_folding();
   std::vector<Span> reserve_in_turn(std::size_t admitted, std::size_t records,
                                     std::size_t& skipped);
   std::vector<Span> reserve_locked(std::size_t admitted, std::size_t bytes);
-  std::optional<Place> admit_anywhere(std::size_t bytes, std::uint64_t first);
+  std::optional<Admission> admit_anywhere(std::size_t bytes, std::uint64_t first);
   bool set_aside(std::size_t blocks);
   void append_spans(std::size_t bytes, bool is_gap, std::vector<Span>& spans);
   void append_spans(std::uint64_t at, std::size_t bytes, std::uint64_t end, bool is_gap,

@@ -24,7 +24,7 @@ class ChunkSorter {
  public:
   // Consecutive records of a run. Pieces come in the order of their run, unless spread() says
   // otherwise.
-  struct Piece {
+  struct RunPiece {
     std::uint64_t run = 0;    // 0, 1, 2, ...
     std::uint64_t first = 0;  // with spread(): number of its first record in the run
     std::size_t records = 0;  // at most: `unique` may leave fewer
@@ -48,7 +48,7 @@ class ChunkSorter {
   // No more input.
   virtual void seal() = 0;
   // The next piece, if there is one now.
-  virtual std::optional<Piece> pull() = 0;
+  virtual std::optional<RunPiece> pull() = 0;
   // Sealed, and everything has been pulled.
   virtual bool finished() const = 0;
   // True if what has arrived so far may become more than one run. (If not, and there is no more

@@ -397,13 +397,13 @@ bool CpuChunkSorter::spread_out() {
   return is_spread_ = true;
 }
 
-std::optional<ChunkSorter::Piece> CpuChunkSorter::pull() {
+std::optional<ChunkSorter::RunPiece> CpuChunkSorter::pull() {
   work();
   if (streams_ > 1 && !spread_out()) return std::nullopt;
   if (ready_.empty() || ready_.front().after > first_running_) return std::nullopt;
   const Ready ready = take_ready();
   given_records_ += ready.chain.records;
-  Piece piece;
+  RunPiece piece;
   piece.first = ready.first;
   piece.run = ready.run;
   piece.records = ready.chain.records;

@@ -56,7 +56,7 @@ class CpuChunkSorter final : public ChunkSorter {
 
   bool push(const Segment& records, std::function<void()> taken) override;
   void seal() override;
-  std::optional<Piece> pull() override;
+  std::optional<RunPiece> pull() override;
   bool finished() const override;
   bool may_be_several_runs() const override { return closed_early_; }
   bool spread(std::size_t streams) override;

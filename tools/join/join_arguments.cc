@@ -114,7 +114,7 @@ RowField JoinArgumentParser::parse_row_field(const std::string& text) const {
     fail("invalid field specifier: " + quoted_for_message(text));
   }
   if (is_key) return {};
-  return {text[0] == '1' ? RowField::Source::r : RowField::Source::s, parse_field(text.substr(2))};
+  return {text[0] == '1' ? RowField::Origin::r : RowField::Origin::s, parse_field(text.substr(2))};
 }
 
 void JoinArgumentParser::add_row_fields(const std::string& list) {

@@ -72,7 +72,7 @@ std::vector<RowField> row_fields(std::string_view columns) {
     if (column == "0") {
       fields.push_back({});
     } else if (column.starts_with("1.") || column.starts_with("2.")) {
-      fields.push_back({column[0] == '1' ? RowField::Source::r : RowField::Source::s,
+      fields.push_back({column[0] == '1' ? RowField::Origin::r : RowField::Origin::s,
                         parse_line_field(column.substr(2))});
     } else {
       throw Error(ErrorCode::usage, "JoinJob::columns: '" + std::string(column) +

@@ -16,7 +16,7 @@ std::size_t key_in_rows(const LineJoin& lines) {
   if (lines.records_of_r) return lines.key_fields[0].front();
   std::size_t field = 0;
   for (const RowField& each : lines.row) {
-    if (each.source == RowField::Source::key) return field;
+    if (each.origin == RowField::Origin::key) return field;
     ++field;
   }
   if (lines.row.empty()) return 0;

@@ -118,7 +118,7 @@ void RunFormation::pull_pieces() {
   }
 }
 
-void RunFormation::start_piece(OutputStage::Place place) {
+void RunFormation::start_piece(OutputStage::Admission place) {
   ++pieces_running_;
   const bool sorting = cells_ == nullptr || !piece_->whole_cell;
   if (cells_ != nullptr) cells_->enter(piece_->cell, run_records_, sorting);

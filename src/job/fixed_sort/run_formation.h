@@ -55,7 +55,7 @@ class RunFormation {
  private:
   void push_blocks();
   void pull_pieces();
-  void start_piece(OutputStage::Place place);
+  void start_piece(OutputStage::Admission place);
   void close_run();
   bool looks_sorted() const;
   void note_order(const io::RecordBlock& block);
@@ -69,9 +69,9 @@ class RunFormation {
   OpenRun open_run_;
   CloseRun close_run_;
   Progress* progress_;
-  std::optional<io::RecordBlock> block_;     // waiting for room in the sorter
-  std::optional<ChunkSorter::Piece> piece_;  // waiting for room in the output
-  std::unique_ptr<OutputStage> stage_;       // of the open run
+  std::optional<io::RecordBlock> block_;        // waiting for room in the sorter
+  std::optional<ChunkSorter::RunPiece> piece_;  // waiting for room in the output
+  std::unique_ptr<OutputStage> stage_;          // of the open run
   std::uint64_t run_ = 0;
   RunCells* cells_ = nullptr;      // of the open run, if it may be left unsorted within cells
   std::uint64_t run_records_ = 0;  // of the open run so far

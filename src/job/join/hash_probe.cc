@@ -150,7 +150,7 @@ void HashProbe::write_ready() {
   while (!morsels_.empty() && morsels_.front()->ready) {
     const MorselPointer morsel = morsels_.front();
     const bool has_rows = c_.output != nullptr && morsel->listed > 0;
-    std::optional<OutputStage::Place> place;
+    std::optional<OutputStage::Admission> place;
     if (has_rows) {
       place = c_.output->admit(morsel->listed * c_.rows.row_bytes());
       output_full_ = !place;
@@ -173,7 +173,7 @@ void HashProbe::write_ready() {
   }
 }
 
-void HashProbe::start_writing(const MorselPointer& morsel, OutputStage::Place place) {
+void HashProbe::start_writing(const MorselPointer& morsel, OutputStage::Admission place) {
   ++running_;
   run_task(c_.workers, c_.mailbox, in_flight_,
            [this, morsel, place = std::move(place)](unsigned) mutable {

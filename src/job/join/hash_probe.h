@@ -98,7 +98,7 @@ class HashProbe {
   std::size_t morsel_records() const;
   void start_listing(const MorselPointer& morsel);
   void write_ready();
-  void start_writing(const MorselPointer& morsel, OutputStage::Place place);
+  void start_writing(const MorselPointer& morsel, OutputStage::Admission place);
   void done_with(const Morsel& morsel);
 
   const Context c_;

@@ -53,7 +53,7 @@ TEST(LineRows, fields_of_a_separator_may_be_empty_and_the_key_may_be_missing) {
 
 TEST(LineRows, a_format_takes_fields_from_anywhere_and_fills_what_is_empty_or_missing) {
   LineRowFormat format = line_format();
-  format.fields = {{RowField::Source::s, 1}, {RowField::Source::key, 0}, {RowField::Source::r, 3}};
+  format.fields = {{RowField::Origin::s, 1}, {RowField::Origin::key, 0}, {RowField::Origin::r, 3}};
   format.filler = "-";
   LineRows rows(format);
   EXPECT_EQ(pair_row(rows, "k a b c", "k z"), "z k c");

@@ -34,7 +34,7 @@ void expect_good_pieces(const RecordFormat& format, const RunsInMemory& memory,
   region.split(piece_records);
   Bytes merged;
   while (region.records() > 0) {
-    const MergeRegion::Piece piece = region.take_piece();
+    const MergeRegion::RegionPiece piece = region.take_piece();
     EXPECT_LE(piece.records, 2 * piece_records);
     EXPECT_GT(piece.records, 0u);
     EXPECT_EQ(piece.ends, region.positions());
@@ -79,7 +79,7 @@ TEST(MergeRegion, without_a_split_it_is_one_piece_and_what_is_appended_comes_las
   region.extend({100, 100, 40});
   region.append({{kept.data(), 10}, {kept.data() + 80, 20}});
   EXPECT_EQ(region.records(), 270u);
-  const MergeRegion::Piece piece = region.take_piece();
+  const MergeRegion::RegionPiece piece = region.take_piece();
   EXPECT_EQ(piece.records, 270u);
   EXPECT_EQ(piece.ends, (std::vector<std::uint64_t>{100, 100, 40}));
   Bytes taken;

@@ -174,7 +174,7 @@ TEST_F(OutputStageTest, workers_emit_in_any_order_and_the_stream_is_in_order_of_
     Bytes content(piece->size() * 12);
     piece->write(0, piece->size(), content.data());
     all.insert(all.end(), content.begin(), content.end());
-    std::optional<OutputStage::Place> place;
+    std::optional<OutputStage::Admission> place;
     while (!(place = stage_->admit(content.size()))) {
       mailbox_.wait_and_run();
       sink_->give_back();

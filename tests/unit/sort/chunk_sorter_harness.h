@@ -74,7 +74,7 @@ class Harness {
   // Starts what can be pulled, up to `most` pieces.
   bool pull(std::size_t most) {
     for (std::size_t i = 0; i < most; ++i) {
-      std::optional<ChunkSorter::Piece> piece = sorter_->pull();
+      std::optional<ChunkSorter::RunPiece> piece = sorter_->pull();
       if (!piece) return i > 0;
       if (streams_ > 1 && runs_.empty()) {
         EXPECT_FALSE(sorter_->may_be_several_runs());
@@ -154,7 +154,7 @@ class Harness {
   const KeyLayout& layout() const { return layout_; }
 
  private:
-  void start(ChunkSorter::Piece piece) {
+  void start(ChunkSorter::RunPiece piece) {
     EXPECT_GT(piece.records, 0u);
     EXPECT_LE(piece.records, geometry_.piece_capacity);
     EXPECT_TRUE(runs_.empty() || piece.run >= runs_.rbegin()->first);
