@@ -1,9 +1,10 @@
 #!/bin/bash
-# Builds xxl and runs all tests: unit tests, command-line tests, random sorts and joins compared with
+# Builds xxl and runs all tests: unit tests, command-line tests, random jobs compared with references, with
 # Python's and GNU's, faults of the machine and its limits (most of which need root; the file systems of
-# install_packages.sh --checks, where they are). The last line is "N passed, N failed".
+# install_packages.sh --checks, where they are). It takes no arguments. The last line is "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
+[[ $# -eq 0 ]] || { echo "scripts/test.sh takes no arguments: $1" >&2; exit 2; }
 
 scripts/build.sh
 scripts/install_locales.sh
@@ -18,8 +19,7 @@ tests/cli/run.py --xxl build-release/bin/xxl -j "$jobs" --junit "$results/cli.xm
 
 # These run one small process after the other, and wait for disks in between: twice as many as there
 # are processors side by side, the longest first. Those that need settings of the machine or a user of their own run alone.
-programs=(parts sort_differential join_differential shuffles differential join_records_differential long_lines
-  faults verified sets folds keep_order memory_advice)
+programs=(sort_differential join_differential differential shuffles long_lines faults parts verified memory_advice)
 alone=(output_file limits)
 run_program() {
   local log=$results/$1.log many=()
@@ -31,9 +31,11 @@ export results
 export -f run_program
 printf '%s\0' "${programs[@]}" | xargs -0 -P "$((2 * jobs))" -I '{}' bash -c 'run_program {}'
 for program in "${alone[@]}"; do run_program "$program"; done
+# Jobs that the campaign with faults does not run.
+build-release/tests/campaign/xxl-campaign --no-faults --seeds=1000001..1000300 --junit="$PWD/$results/no_faults.xml" || true
 tests/campaign/real_machine.py --xxl build-release/bin/xxl --kills=60 --power-cuts=60 --disks=20 \
   --limits=30 --junit "$results/real_machine.xml" || true
 
-files=(unit cli "${programs[@]}" "${alone[@]}" real_machine)
+files=(unit cli "${programs[@]}" "${alone[@]}" no_faults real_machine)
 files=("${files[@]/#/$results/}")
 scripts/sum_results.py "${files[@]/%/.xml}"

@@ -10,6 +10,7 @@
 #include "cli/options_table.h"
 #include "compressed.h"
 #include "contents.h"
+#include "division.h"
 #include "draw.h"
 #include "draw_plan.h"
 #include "line_reference.h"
@@ -156,8 +157,11 @@ TEST(RecordReference, Folds) {
             bytes_of<std::uint64_t>({3, 5, 1, 7, 3, 2}));
   EXPECT_EQ(sort_reference(job_of({"--record=kv64", "--max=8:u64", "--skip=1"}), bytes),
             bytes_of<std::uint64_t>({7, 2}));
-  EXPECT_EQ(sort_reference(job_of({"--record=kv64", "--unique", "--keep-order"}), bytes),
+  const Job first = job_of({"--record=kv64", "--unique", "--keep-order"});
+  EXPECT_EQ(first_of_each_key(first, *rank_records(first, {bytes})),
             bytes_of<std::uint64_t>({7, 1, 3, 5}));
+  EXPECT_EQ(sort_reference(job_of({"--record=kv64", "--mean=8:u64"}), bytes),
+            bytes_of<std::uint64_t>({3, 5, 7, 2}));  // 1.5, to the even one
   // What it does not know it does not answer.
   EXPECT_EQ(sort_reference(job_of({"--record=kv64", "--mean=8:f64"}), bytes), std::nullopt);
   EXPECT_EQ(sort_reference(job_of({"--record=kv64", "--sum=0:u64"}), bytes), std::nullopt);
@@ -186,6 +190,14 @@ TEST(RecordReference, Joins) {
     EXPECT_EQ(join_reference(job_of({"--record=kv64"}), bytes_of(sides[0]), bytes_of(sides[1])),
               bytes_of(rows));
   }
+}
+
+TEST(RecordReference, JoinsTwoFormats) {
+  const Job job = job_of(
+      {"--record1=fixed:3", "--key1=0:u16", "--record2=fixed:4", "--key2=1:u16be", "--how=full"});
+  EXPECT_EQ(join_reference(job, std::string("\1\0a\2\0b", 6), std::string("x\0\1yX\0\3Y", 8)),
+            std::string("\1\0axy\2\0b\0\0\3\0\0XY", 15));
+  EXPECT_EQ(joined_bytes(job), 5);
 }
 
 TEST(RowReference, ReadsFields) {
@@ -226,16 +238,59 @@ TEST(RowReference, PutsFieldsThatAreNoNumbersWhereTheyBelong) {
 TEST(SetReference, CountsAsSqlDoes) {
   const auto set = [](const char* operation, std::vector<std::string> options) {
     Job job = job_of(std::move(options));
+    job.options.emplace_back("--record=csv");
     job.command = "set";
     job.operation = operation;
-    return set_reference(job, {"b\na\na\na\n", "a\nc"});
+    return set_reference(job,
+                         *rank_rows(job, {"b,1,,,\na,1,,,\na,2,,,\na,3,,,\n", "a,4,,,\nc,1,,,"}));
   };
-  EXPECT_EQ(set("union", {}), "a\nb\nc\n");
-  EXPECT_EQ(set("union", {"--all"}), "a\na\na\na\nb\nc\n");
-  EXPECT_EQ(set("intersect", {"--all"}), "a\n");
-  EXPECT_EQ(set("except", {}), "b\n");
-  EXPECT_EQ(set("except", {"--all"}), "a\na\nb\n");
-  EXPECT_EQ(set("except", {"--numeric-sort"}), std::nullopt);
+  EXPECT_EQ(set("union", {"--key=1"}), "a,1,,,\nb,1,,,\nc,1,,,\n");
+  EXPECT_EQ(set("union", {"--key=1", "--all", "--skip=1", "--limit=4"}),
+            "a,2,,,\na,3,,,\na,4,,,\nb,1,,,\n");
+  EXPECT_EQ(set("intersect", {"--key=1", "--all"}), "a,1,,,\n");
+  EXPECT_EQ(set("intersect", {}), "");
+  EXPECT_EQ(set("except", {"--key=1:desc"}), "b,1,,,\n");
+  EXPECT_EQ(set("except", {"--key=1", "--all"}), "a,2,,,\na,3,,,\nb,1,,,\n");
+}
+
+// What sort(1) says, which goes by the length of lines here.
+TEST(LineReference, KnowsWhichKeysAreEqual) {
+  const Job job = job_of({"--unique", "--keep-order", "--header"});
+  const auto ranked =
+      rank_lines(job, {"head\nbb\na\ncc", "head\nccc\nd\n"}, [](const std::string& lines) {
+        EXPECT_EQ(lines, "bb\na\ncc\nccc\nd\n");
+        return GroupedLines{.ok = true, .sorted = "a\nd\nbb\ncc\nccc\n", .firsts = "a\nbb\nccc\n"};
+      });
+  EXPECT_EQ(first_of_each_key(job, *ranked), "head\nbb\na\nccc\n");
+}
+
+TEST(RowFolds, AreExact) {
+  const std::string rows = "1,x,0.7,,\n1,\"a;b\",-1.25,,\"x\"\n2,,-0.5,,\n1,y,0.3,,\"p\"\"q\"\n";
+  const auto folded = [&](std::vector<std::string> folds) {
+    Job job = job_of(std::move(folds));
+    job.options.insert(job.options.end(), {"--record=csv", "--key=1"});
+    return row_sort_reference(job, {rows});
+  };
+  EXPECT_EQ(folded({"--sum=3", "--count"}), "1,x,-0.25,,,3\n2,,-0.5,,,1\n");
+  EXPECT_EQ(folded({"--mean=3:m"}), "1,x,0.7,,,-0.08333333\n2,,-0.5,,,-0.5\n");
+  EXPECT_EQ(folded({"--collect=2", "--last=5:l"}),
+            "1,\"x;\"\"a;b\"\";y\",0.7,,,\"p\"\"q\"\n2,,-0.5,,,\n");
+  EXPECT_EQ(folded({"--min=2:text", "--max=3:most"}), "1,\"a;b\",0.7,,,0.7\n2,,-0.5,,,-0.5\n");
+  EXPECT_EQ(folded({"--sum=1"}), std::nullopt);  // of the key
+}
+
+TEST(Division, IsWhereItIsAskedFor) {
+  const auto wrong = [](const char* option, const std::vector<std::string>& parts) {
+    return wrong_division(job_of({option}), parts);
+  };
+  EXPECT_EQ(wrong("--part-bytes=5b", {"1\n22\n", "3333333\n", "4\n55\n"}), "");
+  EXPECT_NE(wrong("--part-bytes=5b", {"1\n", "22\n3333333\n", "4\n55\n"}), "");
+  EXPECT_EQ(wrong("--parts=2", {"a\nb\n", "c\nd\n"}), "");
+  EXPECT_NE(wrong("--parts=2", {"a\nb\nc\n", "d\n"}), "");
+  EXPECT_NE(wrong("--parts=3", {"a\nb\n", "c\nd\n"}), "");
+  EXPECT_EQ(wrong("--part-by=2", {"x a\ny a\n", "x  a\n", "x\n"}), "");
+  EXPECT_NE(wrong("--part-by=2", {"x a\ny b\n"}), "");
+  EXPECT_NE(wrong("--part-by=2", {"x a\n", "y a\n"}), "");
 }
 
 TEST(Permutation, HasEachRecordAsOften) {

@@ -33,7 +33,10 @@ class ContentsMaker {
         terminator_(terminator_of(job)),
         carriage_(input.carriage),
         random_(input.seed) {
-    if (kind_ == Kind::binary) record_bytes_ = format_of(job).record_bytes;
+    if (kind_ != Kind::binary) return;
+    const RecordFormat format = format_of(job, side_of(job, input));
+    record_bytes_ = format.record_bytes;
+    if (has(job.options, "--record2")) numbers_ = format.key;
   }
 
   // With its terminator.
@@ -129,7 +132,20 @@ class ContentsMaker {
       const std::uint64_t number = random_.below(most);
       std::memcpy(bytes.data() + at, &number, std::min<std::size_t>(8, bytes.size() - at));
     }
+    for (const KeyField& field : numbers_) put_number(field, random_.below(most), bytes);
     return bytes;
+  }
+
+  // As a field of another format has it, too: keys are equal whose numbers are.
+  static void put_number(const KeyField& field, std::uint64_t number, std::string& record) {
+    const auto as_float = static_cast<float>(number);
+    const auto as_double = static_cast<double>(number);
+    if (field.type == KeyType::f32) number = std::bit_cast<std::uint32_t>(as_float);
+    if (field.type == KeyType::f64) number = std::bit_cast<std::uint64_t>(as_double);
+    std::string bytes(field.length, '\0');
+    std::memcpy(bytes.data(), &number, std::min(field.length, sizeof number));
+    if (field.big_endian) std::ranges::reverse(bytes);
+    record.replace(field.offset, field.length, bytes);
   }
 
   // A word as text of a table has it, which is UTF-8 and in one line: bytes become characters.
@@ -187,6 +203,7 @@ class ContentsMaker {
   char terminator_;
   bool carriage_;
   std::size_t record_bytes_ = 0;
+  std::vector<KeyField> numbers_;  // of a join of two formats: the fields of the key
   Random random_;
 };
 

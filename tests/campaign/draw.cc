@@ -34,6 +34,35 @@ void draw_record(Job& job, Random& random) {
   }
 }
 
+// The same fields as keys, in other places of both records.
+void draw_two_formats(Job& job, Random& random) {
+  std::vector<std::string> types, orders;
+  for (std::uint64_t i = random.pick({1, 1, 2, 3}); i > 0; --i) {
+    types.emplace_back(random.pick({"u8", "u16", "u32", "u64", "i16", "i32", "i64", "f32", "f64",
+                                    "bytes1", "bytes3", "bytes12"}));
+    orders.emplace_back(random.pick({"", "", ":desc"}));
+  }
+  for (const std::string side : {"1", "2"}) {
+    std::vector<std::size_t> offsets(types.size());
+    std::size_t end = 0;
+    const bool backwards = random.one_in(2);
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const std::size_t at = backwards ? types.size() - 1 - i : i;
+      const bool bytes = types[at].starts_with("bytes");
+      offsets[at] = end + random.pick({0, 0, 1, 3, 10});
+      end = offsets[at] +
+            (bytes ? std::stoul(types[at].substr(5)) : std::stoul(types[at].substr(1)) / 8);
+    }
+    job.options.push_back("--record" + side + "=fixed:" +
+                          std::to_string(end + random.pick({0UL, 1UL, 4UL, 8UL, 40UL, 200UL})));
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const bool may_turn = !types[i].starts_with("bytes") && types[i] != "u8";
+      job.options.push_back("--key" + side + "=" + std::to_string(offsets[i]) + ":" + types[i] +
+                            (may_turn && random.one_in(3) ? "be" : "") + orders[i]);
+    }
+  }
+}
+
 std::uint64_t typical_bytes(const Job& job) {
   if (kind_of(job) == Kind::columns) return 80;
   return kind_of(job) == Kind::binary ? std::max<std::uint64_t>(format_of(job).record_bytes, 4)
@@ -48,7 +77,7 @@ std::uint64_t most_joined_records(const Job& job) {
 }
 
 bool is_keyed(const Job& job) {
-  return has(job.options, "--key");
+  return has(job.options, "--key") || has(job.options, "--key1");
 }
 
 // Whether each of many records of a join has few partners. (Of records of a byte each it has
@@ -85,6 +114,8 @@ void draw_inputs(Job& job, Random& random) {
                 .seed = random.below(1'000'000)};
     if (large && (i == 0 || random.one_in(2))) {
       input.shape = random.pick({"wide", "wide", "wide", "ascending", "descending"});
+      // A key of more records than memory holds.
+      if (job.command != "join" && random.one_in(8)) input.shape = "equal";
       input.records = draw_many_records(job, random);
     } else {
       input.records = draw_records(job, input, random);
@@ -118,13 +149,22 @@ void draw_options(const cli::CommandSpec& command, Job& job, Random& random) {
       !is_keyed(job) && std::ranges::all_of(job.inputs, [&](const Input& input) {
         return input.records <= most_joined_records(job);
       });
-  const std::uint64_t count = random.pick({0, 1, 1, 2, 2, 3});
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const cli::OptionSpec& option = *random.pick(possible);
-    if (has(job.options, name_of(option))) continue;
-    if (!may_have_fields && option.long_name.empty() && option.value_name == "FIELD") continue;
+  const auto add = [&](const cli::OptionSpec& option) {
+    if (has(job.options, name_of(option))) return;
+    if (!may_have_fields && option.long_name.empty() && option.value_name == "FIELD") return;
     if (auto drawn = draw_argument(option, job, random)) job.options.push_back(std::move(*drawn));
+  };
+  // What the command does with equal records comes more often than the rest.
+  if (random.one_in(command.name == "set" ? 2 : 4)) {
+    const std::string_view name = random.pick(
+        {"keep-order", "count", "sum", "mean", "min", "max", "first", "last", "collect"});
+    const auto found = std::ranges::find_if(possible, [&](const cli::OptionSpec* option) {
+      return option->long_name == (command.name == "set" ? "all" : name);
+    });
+    if (found != possible.end()) add(**found);
   }
+  const std::uint64_t count = random.pick({0, 1, 1, 2, 2, 3});
+  for (std::uint64_t i = 0; i < count; ++i) add(*random.pick(possible));
 }
 
 void draw_resources(const cli::CommandSpec& command, Job& job, Random& random) {
@@ -185,7 +225,9 @@ void draw_target(const cli::CommandSpec& command, Job& job, Random& random) {
   if (name == "part-by" && kind_of(job) == Kind::lines)
     value = std::to_string(random.between(1, 3));
   else if (name == "part-by")
-    value = draw_key(job, random);
+    value = job.command == "join" && has(job.options, "--key")
+                ? values_of(job.options, "--key").front()
+                : draw_key(job, random);
   job.options.push_back("--" + std::string(name) + "=" + value);
 }
 
@@ -306,11 +348,13 @@ Job draw_job(Random& random, bool tables) {
       random.one_in(10) && tables && (job.command == "sort" || job.command == "join");
   if (columns)
     job.options.push_back("--record=" + std::string(random.pick({"arrow", "parquet"})));
+  else if (job.command == "join" && random.one_in(6))
+    draw_two_formats(job, random);
   else
     draw_record(job, random);
   const bool text = kind_of(job) == Kind::lines || kind_of(job) == Kind::rows;
   if (text && random.one_in(4)) job.options.emplace_back("--header");
-  draw_keys(job, random);
+  if (!is_keyed(job)) draw_keys(job, random);
   draw_inputs(job, random);
   draw_options(command, job, random);
   draw_target(command, job, random);

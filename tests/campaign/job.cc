@@ -35,8 +35,9 @@ std::optional<std::string> value_of(const std::vector<std::string>& options,
   return std::move(values.back());
 }
 
-std::string record_of(const Job& job) {
-  return value_of(job.options, "--record").value_or("lines");
+std::string record_of(const Job& job, Side side) {
+  const auto own = value_of(job.options, side == Side::r ? "--record1" : "--record2");
+  return own ? *own : value_of(job.options, "--record").value_or("lines");
 }
 
 Kind kind_of(const Job& job) {
@@ -46,9 +47,26 @@ Kind kind_of(const Job& job) {
   return record == "csv" || record == "tsv" ? Kind::rows : Kind::binary;
 }
 
-RecordFormat format_of(const Job& job) {
-  return parse_record_format(record_of(job), values_of(job.options, "--key"),
-                             has(job.options, "--reverse"), "");
+RecordFormat format_of(const Job& job, Side side) {
+  std::vector<std::string> keys = values_of(job.options, "--key");
+  for (std::string& key : values_of(job.options, side == Side::r ? "--key1" : "--key2"))
+    keys.push_back(std::move(key));
+  RecordFormat format =
+      parse_record_format(record_of(job, side), keys, has(job.options, "--reverse"), "");
+  // Without a key sets compare whole records: the key of the type is in front of the rest.
+  if (job.command == "set" && keys.empty()) {
+    const KeyField& key = format.key.front();
+    format.key.push_back({.offset = key.length,
+                          .length = format.record_bytes - key.length,
+                          .descending = key.descending});
+    if (format.key.back().length == 0) format.key.pop_back();
+  }
+  return format;
+}
+
+Side side_of(const Job& job, const Input& input) {
+  const bool second = job.command == "join" && input.path == job.inputs.back().path;
+  return second ? Side::s : Side::r;
 }
 
 char terminator_of(const Job& job) {

@@ -65,10 +65,14 @@ bool has(const std::vector<std::string>& options, std::string_view name);
 // The last value, if there is one.
 std::optional<std::string> value_of(const std::vector<std::string>& options, std::string_view name);
 
+// Of a join: the inputs, R and S, whose records may differ.
+enum class Side { r, s };
+
 Kind kind_of(const Job& job);
-std::string record_of(const Job& job);
+std::string record_of(const Job& job, Side side = Side::r);
 // Of records of binary jobs.
-RecordFormat format_of(const Job& job);
+RecordFormat format_of(const Job& job, Side side = Side::r);
+Side side_of(const Job& job, const Input& input);
 // Of lines, and rows.
 char terminator_of(const Job& job);
 

@@ -1,4 +1,5 @@
-// xxl-campaign: random jobs of the program on simulated machines with faults (docs/campaign.md).
+// xxl-campaign: random jobs of the program on simulated machines, with faults or without
+// (docs/campaign.md).
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -50,6 +51,7 @@ struct Options {
   bool verbose = false;
   bool keep = false;
   bool stop_at_failure = false;
+  bool no_faults = false;
   std::vector<std::string> cases;  // files
   bool only_cases = false;
   std::string junit;
@@ -130,7 +132,8 @@ class Worker {
     summary_.add_seed();
     laboratory_.prepare(job);
     if (fails(name, {job, healthy})) return;
-    for (unsigned i = 0; laboratory_.has_machine() && i < kFaultyRuns; ++i) {
+    const bool has_faults = laboratory_.has_machine() && !options_.no_faults;
+    for (unsigned i = 0; has_faults && i < kFaultyRuns; ++i) {
       if (fails(name, {job, draw_faults(job, healthy, last_report_, random)})) return;
     }
   }
@@ -239,6 +242,8 @@ std::optional<Options> parse(int argc, char** argv) {
   add("jobs", po::value(&options.jobs), "workers (default: one for each processor)");
   add("verbose", po::bool_switch(&options.verbose), "say what is run, and how it ends");
   add("keep", po::bool_switch(&options.keep), "leave the directories of the workers");
+  add("no-faults", po::bool_switch(&options.no_faults),
+      "run each job once, on a machine that does not fail, and no kept cases");
   add("stop-at-failure", po::bool_switch(&options.stop_at_failure),
       "end with the first failure, which is not shrunk");
   add("work", po::value(&options.settings.work),
@@ -265,7 +270,7 @@ std::optional<Options> parse(int argc, char** argv) {
   if (given.contains("case")) {
     options.cases = given["case"].as<std::vector<std::string>>();
     options.only_cases = true;
-  } else {
+  } else if (!options.no_faults) {
     options.cases = kept_cases(XXL_CAMPAIGN_CASES);
   }
   read_seeds(seeds, options);

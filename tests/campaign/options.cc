@@ -16,8 +16,8 @@ using cli::Scope;
 using cli::ValueKind;
 
 constexpr auto kWithJob = std::to_array<std::string_view>(
-    {"record", "key", "key1", "key2", "seed", "random-source", "output", "parts", "part-bytes",
-     "part-by", "buffer-size", "temporary-directory",
+    {"record", "record1", "record2", "key", "key1", "key2", "seed", "random-source", "output",
+     "parts", "part-bytes", "part-by", "buffer-size", "temporary-directory",
      // GPUs are simulated.
      "device", "gpu-memory", "multi-gpu", "gpu-merge"});
 
@@ -28,8 +28,6 @@ constexpr auto kNever = std::to_array<std::string_view>(
      "time-line", "report",
      // A program of the user's, which runs outside of the machine.
      "compress-program",
-     // Of joins of two formats, whose records would have to fit each other.
-     "record1", "record2",
      // Ignored.
      "-y",
      // A plain table of orders, which each of its values has as an option.
@@ -86,9 +84,14 @@ std::string draw_table_key(const Job& job, Random& random) {
          random.pick({"", "", ":desc"}) + random.pick({"", "", ":nulls-first"});
 }
 
-std::string draw_fold(const Job& job, Random& random) {
+// Of rows, one of these columns; with its type where values are compared.
+std::string draw_fold(const Job& job, Random& random, const std::vector<std::size_t>& columns,
+                      bool compares) {
+  static constexpr std::array<std::string_view, 5> kTypes{"", ":text", "", ":date", ":text"};
   if (kind_of(job) == Kind::binary) return draw_field(job, random);
-  return draw_column(job, random.pick({0, 2})) + std::string(random.one_in(3) ? ":folded" : "");
+  const std::size_t column = random.pick(columns);
+  return draw_column(job, column) + std::string(compares ? kTypes[column] : "") +
+         random.pick({"", "", ":folded", ":f;1", ":f2"});
 }
 
 std::string draw_record_number(const Job& job, Random& random) {
@@ -103,6 +106,11 @@ const std::map<std::string_view, Maker>& makers() {
   static const auto between = [](std::uint64_t least, std::uint64_t most) {
     return [=](const Job&, Random& random) { return std::to_string(random.between(least, most)); };
   };
+  static const auto fold = [](std::initializer_list<std::size_t> columns, bool compares = false) {
+    return [columns = std::vector(columns), compares](const Job& job, Random& random) {
+      return draw_fold(job, random, columns, compares);
+    };
+  };
   static const auto one_of = [](std::vector<std::string> values) {
     return [values = std::move(values)](const Job&, Random& random) { return random.pick(values); };
   };
@@ -113,13 +121,13 @@ const std::map<std::string_view, Maker>& makers() {
       {"batch-size", between(2, 6)},
       {"parallel", between(1, 8)},
       {"temp-compress", one_of({"lz4", "zstd", "zstd:1", "none"})},
-      {"sum", draw_fold},
-      {"min", draw_fold},
-      {"max", draw_fold},
-      {"mean", draw_fold},
-      {"first", draw_fold},
-      {"last", draw_fold},
-      {"collect", draw_fold},
+      {"sum", fold({0, 2})},
+      {"min", fold({0, 1, 2, 3, 4}, true)},
+      {"max", fold({0, 1, 2, 3, 4}, true)},
+      {"mean", fold({0, 2})},
+      {"first", fold({0, 1, 2, 3, 4})},
+      {"last", fold({0, 1, 2, 3, 4})},
+      {"collect", fold({0, 1, 2, 3, 4})},
       {"field-separator", one_of({",", ":", "|", "\t", "a"})},
       {"-t", one_of({",", ":", "|", "\t", "a"})},
       {"files0-from", one_of({"in/names"})},

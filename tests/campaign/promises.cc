@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "compressed.h"
+#include "division.h"
 #include "tables.h"
 
 namespace xxl::campaign {
@@ -310,6 +311,7 @@ class Checks {
                                    std::string(run_.expected.by) + " says");
       }
       if (!run_.manifest_error.empty()) broke(Promise::output, run_.manifest_error);
+      check_division();
       return;
     }
     if (!writes_file() || contains(run_.ended.error, "was overwritten in place")) return;
@@ -322,6 +324,17 @@ class Checks {
     if (may_be_new && has_new_output()) return;
     broke(Promise::old_output, "neither the old output nor the new one: " +
                                    difference(run_.expected.output, run_.found));
+  }
+
+  void check_division() {
+    if (!is_parts(job_) || kind_of(job_) == Kind::columns) return;
+    std::vector<std::string> parts;
+    for (const auto& [path, bytes] : run_.after) {
+      if (path.starts_with(output_ + '/') && is_part(path.substr(output_.find('/') + 1)))
+        parts.push_back(bytes);
+    }
+    const std::string wrong = wrong_division(job_, parts);
+    if (!wrong.empty()) broke(Promise::output, wrong);
   }
 
   // Whether an error names something of that role.

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <span>
 #include <sstream>
-#include <utility>
 #include <vector>
+
+#include "rounding.h"
 
 namespace xxl::campaign {
 namespace {
@@ -83,7 +85,7 @@ bool overlap(const KeyField& a, const KeyField& b) {
 // Nothing if one of them is not for here.
 std::optional<std::vector<Fold>> folds_of(const Job& job, const RecordFormat& format) {
   std::vector<Fold> folds;
-  for (const std::string_view name : {"--sum", "--min", "--max", "--first", "--last"}) {
+  for (const std::string_view name : {"--sum", "--mean", "--min", "--max", "--first", "--last"}) {
     for (const std::string& value : values_of(job.options, name)) {
       folds.push_back({name, parse_key_field(value, format)});
       const KeyField& field = folds.back().field;
@@ -93,7 +95,8 @@ std::optional<std::vector<Fold>> folds_of(const Job& job, const RecordFormat& fo
                       [&](const Fold& f) { return shares(f.field); })) {
         return std::nullopt;
       }
-      if (name == "--sum" && (is_float(field.type) || field.type == KeyType::bytes)) {
+      const bool adds = name == "--sum" || name == "--mean";
+      if (adds && (is_float(field.type) || field.type == KeyType::bytes)) {
         return std::nullopt;
       }
     }
@@ -104,9 +107,10 @@ std::optional<std::vector<Fold>> folds_of(const Job& job, const RecordFormat& fo
 // `group` has equal keys and the order of the input. False: a field cannot hold its sum.
 bool apply(const Fold& fold, const Records& group, std::string& result) {
   const KeyField& field = fold.field;
-  if (fold.name == "--sum") {
+  if (fold.name == "--sum" || fold.name == "--mean") {
     __int128 sum = 0;
     for (const std::string_view record : group) sum += number_in(field, record);
+    if (fold.name == "--mean") sum = rounded_quotient(sum, static_cast<__int128>(group.size()));
     return put_number(field, sum, result);
   }
   const auto compare = [&](std::string_view a, std::string_view b) {
@@ -120,14 +124,18 @@ bool apply(const Fold& fold, const Records& group, std::string& result) {
   return true;
 }
 
-bool sorts_by_known_options(const Job& job) {
-  static constexpr std::array kKnown{"--record", "--key",  "--reverse", "--unique", "--stable",
-                                     "--merge",  "--skip", "--limit",   "--count",  "--sum",
-                                     "--min",    "--max",  "--first",   "--last",   "--keep-order"};
-  return std::ranges::all_of(job.options, [](std::string_view option) {
-    const std::string_view name = option.substr(0, option.find('='));
-    return std::ranges::find(kKnown, name) != kKnown.end();
+bool has_only(const Job& job, std::span<const std::string_view> known) {
+  return std::ranges::all_of(job.options, [&](std::string_view option) {
+    return std::ranges::find(known, option.substr(0, option.find('='))) != known.end();
   });
+}
+
+bool sorts_by_known_options(const Job& job) {
+  static constexpr std::array<std::string_view, 16> kKnown{
+      "--record", "--key",   "--reverse", "--unique",     "--stable", "--merge",
+      "--skip",   "--limit", "--count",   "--sum",        "--mean",   "--min",
+      "--max",    "--first", "--last",    "--files0-from"};
+  return has_only(job, kKnown);
 }
 
 std::map<std::string, Records> group_by_key(const RecordFormat& format, std::string_view bytes) {
@@ -136,16 +144,6 @@ std::map<std::string, Records> group_by_key(const RecordFormat& format, std::str
     groups[sort_key(format, record)].push_back(record);
   }
   return groups;
-}
-
-// The first record of each key, where it was.
-std::string first_of_each(const RecordFormat& format, std::string_view bytes) {
-  std::map<std::string, bool> seen;
-  std::string result;
-  for (const std::string_view record : records_of(bytes, format.record_bytes)) {
-    if (!std::exchange(seen[sort_key(format, record)], true)) result += record;
-  }
-  return result;
 }
 
 std::string cut(const Job& job, std::size_t record_bytes, const std::string& bytes) {
@@ -175,6 +173,18 @@ std::string without_key(const RecordFormat& format, std::string_view record) {
 std::string key_bytes(const RecordFormat& format, std::string_view record) {
   std::string key;
   for (const KeyField& field : format.key) key += record.substr(field.offset, field.length);
+  return key;
+}
+
+// The key of a record of `own`, with the bytes of its numbers in the order that `format` has.
+std::string key_as_in(const RecordFormat& format, const RecordFormat& own,
+                      std::string_view record) {
+  std::string key;
+  for (std::size_t i = 0; i < own.key.size(); ++i) {
+    std::string field(record.substr(own.key[i].offset, own.key[i].length));
+    if (own.key[i].big_endian != format.key[i].big_endian) std::ranges::reverse(field);
+    key += field;
+  }
   return key;
 }
 
@@ -209,10 +219,6 @@ std::optional<std::string> sort_reference(const Job& job, std::string_view bytes
   if (!folds) return std::nullopt;
   const bool count = has(job.options, "--count");
   const bool reduces = has(job.options, "--unique") || count || !folds->empty();
-  if (has(job.options, "--keep-order")) {
-    if (count || !folds->empty() || !reduces || has(job.options, "--merge")) return std::nullopt;
-    return cut(job, format.record_bytes, first_of_each(format, bytes));
-  }
   if (!reduces) return cut(job, format.record_bytes, sort_records(format, bytes));
   std::string result;
   for (const auto& [key, group] : group_by_key(format, bytes)) {
@@ -229,8 +235,31 @@ std::optional<std::string> sort_reference(const Job& job, std::string_view bytes
   return cut(job, format.record_bytes + (count ? 8 : 0), result);
 }
 
+std::optional<RankedInputs> rank_records(const Job& job,
+                                         const std::vector<std::string_view>& inputs) {
+  static constexpr std::array<std::string_view, 10> kKnown{
+      "--record", "--key",  "--reverse", "--unique", "--keep-order",
+      "--merge",  "--skip", "--limit",   "--all",    "--files0-from"};
+  if (!has_only(job, kKnown)) return std::nullopt;
+  const RecordFormat format = format_of(job);
+  std::vector<std::string> keys;
+  for (const std::string_view input : inputs) {
+    for (const std::string_view record : records_of(input, format.record_bytes))
+      keys.push_back(sort_key(format, record));
+  }
+  const auto ranks = ranks_of(keys);
+  RankedInputs ranked;
+  for (const std::string_view input : inputs) {
+    auto& records = ranked.inputs.emplace_back();
+    for (const std::string_view record : records_of(input, format.record_bytes))
+      records.push_back({std::string(record), ranks.at(sort_key(format, record))});
+  }
+  return ranked;
+}
+
 std::size_t joined_bytes(const Job& job) {
   const RecordFormat format = format_of(job);
+  const RecordFormat of_s = format_of(job, Side::s);
   if (const auto layout = value_of(job.options, "--layout")) {
     // 0: the key; m: a byte; SIDE.OFFSET:BYTES
     std::size_t bytes = 0;
@@ -244,26 +273,28 @@ std::size_t joined_bytes(const Job& job) {
   }
   const std::string how = value_of(job.options, "--how").value_or("inner");
   if (how == "semi" || how == "anti") return format.record_bytes;
-  const std::string none(format.record_bytes, '\0');
-  return key_bytes(format, none).size() + 2 * without_key(format, none).size();
+  const auto rest = [](const RecordFormat& f) {
+    return without_key(f, std::string(f.record_bytes, '\0')).size();
+  };
+  return format.key_bytes() + rest(format) + rest(of_s);
 }
 
 std::optional<std::string> join_reference(const Job& job, std::string_view r, std::string_view s) {
-  static constexpr std::array kKnown{"--record",    "--key",         "--how",
-                                     "--presorted", "--check-order", "--nocheck-order"};
-  for (const std::string_view option : job.options) {
-    if (std::ranges::find(kKnown, option.substr(0, option.find('='))) == kKnown.end()) {
-      return std::nullopt;
-    }
-  }
+  static constexpr std::array<std::string_view, 10> kKnown{
+      "--record", "--record1", "--record2",   "--key",         "--key1",
+      "--key2",   "--how",     "--presorted", "--check-order", "--nocheck-order"};
+  if (!has_only(job, kKnown)) return std::nullopt;
   const RecordFormat format = format_of(job);
+  const RecordFormat format_of_s = format_of(job, Side::s);
   const std::string how = value_of(job.options, "--how").value_or("inner");
   const bool all_r = how == "left" || how == "full";
   const bool all_s = how == "right" || how == "full";
-  const std::string missing(without_key(format, std::string(format.record_bytes, '\0')).size(),
-                            '\0');
+  const auto missing = [](const RecordFormat& f) {
+    const std::string none(f.record_bytes, '\0');
+    return std::string(without_key(f, none).size(), '\0');
+  };
   auto of_r = group_by_key(format, r);
-  auto of_s = group_by_key(format, s);
+  auto of_s = group_by_key(format_of_s, s);
   for (const auto& [key, group] : of_s) of_r.try_emplace(key);
   std::string result;
   for (const auto& [key, left] : of_r) {
@@ -275,12 +306,12 @@ std::optional<std::string> join_reference(const Job& job, std::string_view r, st
     }
     for (const std::string_view a : left) {
       const std::string row = key_bytes(format, a) + without_key(format, a);
-      for (const std::string_view b : right) result += row + without_key(format, b);
-      if (right.empty() && all_r) result += row + missing;
+      for (const std::string_view b : right) result += row + without_key(format_of_s, b);
+      if (right.empty() && all_r) result += row + missing(format_of_s);
     }
     if (!left.empty() || !all_s) continue;
     for (const std::string_view b : right) {
-      result += key_bytes(format, b) + missing + without_key(format, b);
+      result += key_as_in(format, format_of_s, b) + missing(format) + without_key(format_of_s, b);
     }
   }
   return result;

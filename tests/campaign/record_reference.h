@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "groups.h"
 #include "job.h"
 
 namespace xxl::campaign {
@@ -22,6 +24,10 @@ std::optional<std::string> sort_reference(const Job& job, std::string_view bytes
 
 // The same for `join` of R and S, sorted and merged.
 std::optional<std::string> join_reference(const Job& job, std::string_view r, std::string_view s);
+
+// For sets and --keep-order; nothing if the job has options that are not known here.
+std::optional<RankedInputs> rank_records(const Job& job,
+                                         const std::vector<std::string_view>& inputs);
 
 // Bytes of a row of such a join.
 std::size_t joined_bytes(const Job& job);

@@ -211,6 +211,39 @@ Expected expect_of_xxl(const Job& job, const Tools& tools) {
   return expected;
 }
 
+// Lines sorted by sort(1), with --stable or --unique.
+GroupedLines grouped_by_sort(const Job& job, const std::string& lines, const Tools& tools) {
+  write_file(tools.directory + "/in/unsorted", lines);
+  const auto sorted = [&](std::string_view how) {
+    Invocation call = invocation(kSort, tools);
+    call.arguments = without(ordering_options(job, 0), {"--header"});
+    call.arguments.emplace_back(how);
+    call.arguments.emplace_back("in/unsorted");
+    return run(call);
+  };
+  Ended stable = sorted("--stable"), unique = sorted("--unique");
+  return {.ok = stable.status == 0 && unique.status == 0,
+          .sorted = std::move(stable.output),
+          .firsts = std::move(unique.output)};
+}
+
+// Nothing if the job has options that are not known here.
+std::optional<RankedInputs> rank_inputs(const Job& job,
+                                        const std::vector<std::string_view>& contents,
+                                        const Tools& tools) {
+  if (kind_of(job) == Kind::binary) return rank_records(job, contents);
+  if (kind_of(job) == Kind::rows) return rank_rows(job, contents);
+  const std::vector<std::string> ordering = ordering_options(job, 0);
+  const bool known = std::ranges::all_of(job.options, [&](const std::string& option) {
+    return std::ranges::find(ordering, option) != ordering.end() ||
+           is_one_of(name_of(option), {"--unique", "--keep-order", "--all", "--merge", "--skip",
+                                       "--limit", "--files0-from"});
+  });
+  if (!known) return std::nullopt;
+  return rank_lines(job, contents,
+                    [&](const std::string& lines) { return grouped_by_sort(job, lines, tools); });
+}
+
 std::vector<std::string_view> contents_in_order(const Job& job,
                                                 const std::map<std::string, std::string>& inputs) {
   std::vector<std::string_view> contents;
@@ -218,19 +251,43 @@ std::vector<std::string_view> contents_in_order(const Job& job,
   return contents;
 }
 
-// What of a shuffle does not depend on chance.
-bool is_whole_shuffle(const Job& job) {
-  return job.command == "shuf" && kind_of(job) != Kind::rows && !has(job.options, "--header") &&
-         !has(job.options, "--head-count") && !has(job.options, "--skip") &&
-         !has(job.options, "--limit");
+// A permutation of the input, cut. Which one it is the program itself says, on one thread in
+// memory.
+Expected expect_of_shuffle(const Job& job, const std::vector<std::string_view>& contents,
+                           const Tools& tools) {
+  Job whole = job;
+  whole.options = without(job.options, {"--skip", "--limit", "--head-count"});
+  Expected expected = expect_of_xxl(whole, tools);
+  const bool reads_otherwise = has(job.options, "--quote") || has(job.options, "--malformed");
+  if (expected.status != 0 || reads_otherwise) return expect_of_xxl(job, tools);
+  expected.by = "shuffles";
+  if (!is_permutation(job, contents, expected.output)) {
+    expected.by = "a shuffle, which has to be a permutation of the input, but";
+    expected.output += "is none";
+    return expected;
+  }
+  std::vector<std::string> records = split_records(job, expected.output);
+  const std::string header = take_header(job, records);
+  expected.output = header + cut_records(job, records);
+  return expected;
 }
 
 Expected expect_in_order(const Job& job, const std::map<std::string, std::string>& inputs,
                          const Tools& tools) {
   const bool checks = job.target == Target::none;
-  const bool parts = job.target == Target::parts || job.target == Target::replaced_parts;
   const bool cuts = has(job.options, "--skip") || has(job.options, "--limit");
-  if (kind_of(job) == Kind::binary && !checks && !parts) {
+  const std::vector<std::string_view> contents = contents_in_order(job, inputs);
+  if (job.command == "shuf") return expect_of_shuffle(job, contents, tools);
+  const bool keeps_order = has(job.options, "--keep-order");
+  if (job.command == "set" || (keeps_order && has(job.options, "--unique") && !checks)) {
+    const auto ranked = rank_inputs(job, contents, tools);
+    if (ranked && keeps_order && !has(job.options, "--merge"))
+      return {.output = first_of_each_key(job, *ranked), .by = "first of each key"};
+    if (ranked && !keeps_order) return {.output = set_reference(job, *ranked), .by = "sets"};
+    return expect_of_xxl(job, tools);
+  }
+  if (keeps_order) return expect_of_xxl(job, tools);
+  if (kind_of(job) == Kind::binary && !checks) {
     std::optional<std::string> output;
     if (job.command == "sort") {
       std::string bytes;
@@ -241,18 +298,12 @@ Expected expect_in_order(const Job& job, const std::map<std::string, std::string
     }
     if (output) return {.output = std::move(*output), .by = "records"};
   }
-  const std::vector<std::string_view> contents = contents_in_order(job, inputs);
-  if (kind_of(job) == Kind::columns && job.command == "sort" && !parts) {
+  if (kind_of(job) == Kind::columns && job.command == "sort") {
     if (auto output = table_sort_reference(job, contents)) {
       return {.output = std::move(*output), .by = "tables"};
     }
   }
-  if (kind_of(job) == Kind::lines && job.command == "set" && !parts) {
-    if (auto output = set_reference(job, contents)) {
-      return {.output = std::move(*output), .by = "sets"};
-    }
-  }
-  if (kind_of(job) == Kind::rows && job.command == "sort" && !checks && !parts) {
+  if (kind_of(job) == Kind::rows && job.command == "sort" && !checks) {
     if (auto output = row_sort_reference(job, contents)) {
       return {.output = std::move(*output), .by = "rows"};
     }
@@ -260,14 +311,43 @@ Expected expect_in_order(const Job& job, const std::map<std::string, std::string
   Job whole = job;
   if (!checks && kind_of(job) == Kind::lines)
     whole.options = without(job.options, {"--skip", "--limit"});
-  if (kind_of(job) == Kind::lines && !parts && has_only_standard_options(whole) &&
-      !(cuts && checks)) {
+  if (kind_of(job) == Kind::lines && has_only_standard_options(whole) && !(cuts && checks)) {
     if (job.command == "sort") return expect_of_sort(job, tools);
     // -o auto goes by the first lines, which are others once the inputs are sorted.
     const bool by_first_lines = value_of(job.options, "-o") == "auto";
     if (job.command == "join" && !cuts && !by_first_lines) return expect_of_join(job, tools);
   }
   return expect_of_xxl(job, tools);
+}
+
+// The key of a type, as an option says it.
+std::string own_key(const std::string& record) {
+  if (record.starts_with("fixed:")) return "0:bytes" + record.substr(record.find(':') + 1);
+  if (record == "gensort") return "0:bytes10";
+  return "0:" + (record.starts_with("kv") ? "u" + record.substr(2) : record);
+}
+
+// The job that writes the same into one file.
+Job in_one_file(const Job& job) {
+  Job one = job;
+  one.target = Target::standard_output;
+  one.options = without(job.options, {"--parts", "--part-bytes", "--part-by"});
+  const auto by = value_of(job.options, "--part-by");
+  if (!by || job.command != "sort") return one;
+  // It is the first key.
+  const std::string key = kind_of(job) == Kind::lines ? *by + "," + *by : *by;
+  one.options.insert(one.options.begin(), "--key=" + key);
+  if (kind_of(job) == Kind::binary && !has(job.options, "--key"))
+    one.options.push_back("--key=" + own_key(record_of(job)));
+  return one;
+}
+
+// Whether the program takes it is for the program to say.
+Expected expect_of_parts(const Job& job, const std::map<std::string, std::string>& inputs,
+                         const Tools& tools) {
+  Expected in_parts = expect_of_xxl(job, tools);
+  if (in_parts.status != 0 || kind_of(job) == Kind::columns) return in_parts;
+  return expect_in_order(in_one_file(job), inputs, tools);
 }
 
 }  // namespace
@@ -283,7 +363,7 @@ std::map<std::string, std::string> make_inputs(const Job& job, const Tools& tool
     const Input& input = job.inputs[i];
     std::string bytes = contents_of(job, input);
     if (input.presorted && kind_of(job) == Kind::binary)
-      bytes = sort_records(format_of(job), bytes);
+      bytes = sort_records(format_of(job, side_of(job, input)), bytes);
     else if (input.presorted)
       bytes = sorted_text(job, static_cast<unsigned>(i + 1), bytes, tools);
     made[input.path] = std::move(bytes);
@@ -293,9 +373,12 @@ std::map<std::string, std::string> make_inputs(const Job& job, const Tools& tool
 
 Expected expect(const Job& job, const std::map<std::string, std::string>& inputs,
                 const Tools& tools) {
-  Expected expected = expect_in_order(job, inputs, tools);
-  // Joined by hashing, rows come in any order, and which method it is the program decides.
-  if (job.command == "join" && kind_of(job) == Kind::binary &&
+  const bool parts = job.target == Target::parts || job.target == Target::replaced_parts;
+  Expected expected =
+      parts ? expect_of_parts(job, inputs, tools) : expect_in_order(job, inputs, tools);
+  // Joined by hashing, rows come in any order, and which method it is the program decides. Parts
+  // are joined by sorting.
+  if (job.command == "join" && kind_of(job) == Kind::binary && !parts &&
       value_of(job.resources, "--method") != "sort-merge") {
     expected.any_order = true;
     expected.row_bytes = joined_bytes(job);
@@ -303,11 +386,6 @@ Expected expect(const Job& job, const std::map<std::string, std::string>& inputs
   if (job.command == "join" && kind_of(job) == Kind::columns &&
       value_of(job.resources, "--method") != "sort-merge") {
     expected.any_order = true;  // lines
-  }
-  if (is_whole_shuffle(job) && expected.status == 0 &&
-      !is_permutation(job, contents_in_order(job, inputs), expected.output)) {
-    expected.by = "a shuffle, which has to be a permutation of the input, but";
-    expected.output += "is none";
   }
   return expected;
 }

@@ -4,10 +4,10 @@
 #include <array>
 #include <cctype>
 #include <compare>
-#include <set>
 #include <sstream>
 
 #include "contents.h"
+#include "row_folds.h"
 
 namespace xxl::campaign {
 namespace {
@@ -24,16 +24,9 @@ std::optional<Key> parse_key(const Job& job, const std::string& text) {
   std::istringstream parts(text);
   std::string part;
   std::getline(parts, part, ':');
-  if (has(job.options, "--header")) {
-    const auto* const found = std::ranges::find(kColumns, part);
-    if (found == std::end(kColumns)) return std::nullopt;
-    key.column = static_cast<std::size_t>(found - std::begin(kColumns));
-  } else {
-    if (part.empty() || part.find_first_not_of("123456789") != std::string::npos) {
-      return std::nullopt;
-    }
-    key.column = std::stoul(part) - 1;
-  }
+  const auto column = column_of(job, part);
+  if (!column) return std::nullopt;
+  key.column = *column;
   while (std::getline(parts, part, ':')) {
     if (part == "number" || part == "integer")
       key.is_number = true;
@@ -43,15 +36,6 @@ std::optional<Key> parse_key(const Job& job, const std::string& text) {
       return std::nullopt;
   }
   return key;
-}
-
-// Of numbers in hundredths, as contents.h makes them.
-long hundredths(const std::string& number) {
-  const std::size_t point = number.find('.');
-  std::string fraction = point == std::string::npos ? "" : number.substr(point + 1);
-  fraction.resize(2, '0');
-  const long whole = std::stol(number) * 100;
-  return number.starts_with('-') ? whole - std::stol(fraction) : whole + std::stol(fraction);
 }
 
 // Digits, with a sign and a decimal point if need be.
@@ -106,32 +90,133 @@ struct Order {
 };
 
 bool has_known_options(const Job& job) {
-  static constexpr std::array kKnown{"--record", "--key",   "--reverse",    "--unique",
-                                     "--header", "--merge", "--skip",       "--limit",
-                                     "--stable", "--empty", "--keep-order", "--field-separator",
-                                     "--invalid"};
+  static constexpr std::array kKnown{"--record",     "--key",
+                                     "--reverse",    "--unique",
+                                     "--header",     "--merge",
+                                     "--skip",       "--limit",
+                                     "--stable",     "--empty",
+                                     "--invalid",    "--all",
+                                     "--count",      "--sum",
+                                     "--mean",       "--min",
+                                     "--max",        "--first",
+                                     "--last",       "--collect",
+                                     "--keep-order", "--field-separator",
+                                     "--files0-from"};
   return std::ranges::all_of(job.options, [](std::string_view option) {
     return std::ranges::find(kKnown, option.substr(0, option.find('='))) != kKnown.end();
   });
 }
 
+// The keys of the job. Sets without one compare the contents of all fields.
+std::optional<Order> order_of(const Job& job) {
+  Order order{.keys = {},
+              .empty_last = value_of(job.options, "--empty") == "last",
+              .invalid = value_of(job.options, "--invalid").value_or("error")};
+  for (const std::string& text : values_of(job.options, "--key")) {
+    const auto key = parse_key(job, text);
+    if (!key) return std::nullopt;
+    order.keys.push_back(*key);
+  }
+  if (!order.keys.empty()) return order;
+  // Inputs that come sorted are in the order of bytes, and there is no key to be reversed.
+  const bool refused = has(job.options, "--merge") || has(job.options, "--reverse");
+  if (job.command != "set" || refused) return std::nullopt;
+  for (std::size_t i = 0; i < std::size(kColumns); ++i) order.keys.push_back({.column = i});
+  return order;
+}
+
+struct Rows {
+  std::string header;  // that of the first input
+  std::vector<std::vector<Row>> inputs;
+  Order order;
+
+  bool less(const Row& a, const Row& b) const { return order(a, b) < 0; }
+};
+
+std::string with_end(std::string_view row) {
+  return std::string(row) + (row.ends_with('\n') ? "" : "\n");
+}
+
+// Nothing if there are options that are not known here, or rows that are malformed.
+std::optional<Rows> read_rows(const Job& job, const std::vector<std::string_view>& inputs) {
+  if (!has_known_options(job)) return std::nullopt;
+  const bool splits_names = std::isalnum(static_cast<unsigned char>(separator_of(job))) != 0;
+  if (splits_names && has(job.options, "--header")) return std::nullopt;
+  const auto order = order_of(job);
+  if (!order) return std::nullopt;
+  Rows rows{.header = "", .inputs = {}, .order = *order};
+  for (const std::string_view input : inputs) {
+    std::vector<Row>& read = rows.inputs.emplace_back();
+    std::vector<std::string_view> of_input = split_rows(input);
+    if (has(job.options, "--header") && !of_input.empty()) {
+      if (rows.header.empty()) rows.header = with_end(of_input.front());
+      of_input.erase(of_input.begin());
+    }
+    for (const std::string_view bytes : of_input) {
+      const std::vector<std::string> fields = fields_of(bytes, separator_of(job));
+      Row& row = read.emplace_back(Row{bytes, {}});
+      for (const Key& key : order->keys) {
+        if (key.column >= fields.size()) return std::nullopt;
+        const std::optional<RowKey> made = order->key_of(key, fields[key.column]);
+        if (!made) return std::nullopt;
+        row.keys.push_back(*made);
+      }
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
-std::vector<std::string> fields_of(std::string_view row, char separator) {
+std::optional<std::size_t> column_of(const Job& job, const std::string& text) {
+  if (has(job.options, "--header")) {
+    const auto* const found = std::ranges::find(kColumns, text);
+    if (found == std::end(kColumns)) return std::nullopt;
+    return static_cast<std::size_t>(found - std::begin(kColumns));
+  }
+  if (text.empty() || text.find_first_not_of("123456789") != std::string::npos) return std::nullopt;
+  return std::stoul(text) - 1;
+}
+
+long hundredths(const std::string& number) {
+  const std::size_t point = number.find('.');
+  std::string fraction = point == std::string::npos ? "" : number.substr(point + 1);
+  fraction.resize(2, '0');
+  const long whole = std::stol(number) * 100;
+  return number.starts_with('-') ? whole - std::stol(fraction) : whole + std::stol(fraction);
+}
+
+std::vector<std::string> raw_fields_of(std::string_view row, char separator) {
   while (row.ends_with('\n') || row.ends_with('\r')) row.remove_suffix(1);
   std::vector<std::string> fields(1);
   bool quoted = false;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const bool doubled = quoted && row[i] == '"' && i + 1 < row.size() && row[i + 1] == '"';
-    if (doubled)
-      fields.back() += row[++i];
-    else if (row[i] == '"')
-      quoted = !quoted;
-    else if (row[i] == separator && !quoted)
+  for (const char c : row) {
+    if (c == '"') quoted = !quoted;
+    if (c == separator && !quoted)
       fields.emplace_back();
     else
-      fields.back() += row[i];
+      fields.back() += c;
   }
+  return fields;
+}
+
+std::string unquoted(std::string_view field) {
+  std::string value;
+  bool quoted = false;
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    const bool doubled = quoted && field.substr(i).starts_with("\"\"");
+    if (field[i] != '"' || doubled) value += field[i];
+    if (doubled)
+      ++i;
+    else if (field[i] == '"')
+      quoted = !quoted;
+  }
+  return value;
+}
+
+std::vector<std::string> fields_of(std::string_view row, char separator) {
+  std::vector<std::string> fields = raw_fields_of(row, separator);
+  for (std::string& field : fields) field = unquoted(field);
   return fields;
 }
 
@@ -149,58 +234,48 @@ std::vector<std::string_view> split_rows(std::string_view text) {
   return rows;
 }
 
+std::optional<RankedInputs> rank_rows(const Job& job, const std::vector<std::string_view>& inputs) {
+  const std::optional<Rows> rows = read_rows(job, inputs);
+  const auto folds = RowFolds::of(job, {});
+  if (!rows || !folds || folds->any()) return std::nullopt;
+  std::vector<Row> all;
+  for (const auto& input : rows->inputs) all.insert(all.end(), input.begin(), input.end());
+  const auto ranks = ranks_of(all, [&](const Row& a, const Row& b) { return rows->less(a, b); });
+  RankedInputs ranked{.header = rows->header, .inputs = {}};
+  for (const auto& input : rows->inputs) {
+    auto& records = ranked.inputs.emplace_back();
+    for (const Row& row : input) records.push_back({with_end(row.bytes), ranks.at(row)});
+  }
+  return ranked;
+}
+
 std::optional<std::string> row_sort_reference(const Job& job,
                                               const std::vector<std::string_view>& inputs) {
-  if (!has_known_options(job) || !has(job.options, "--key")) return std::nullopt;
-  const bool splits_names = std::isalnum(static_cast<unsigned char>(separator_of(job))) != 0;
-  if (splits_names && has(job.options, "--header")) return std::nullopt;
-  Order order{.keys = {},
-              .empty_last = value_of(job.options, "--empty") == "last",
-              .invalid = value_of(job.options, "--invalid").value_or("error")};
-  for (const std::string& text : values_of(job.options, "--key")) {
-    const auto key = parse_key(job, text);
-    if (!key) return std::nullopt;
-    order.keys.push_back(*key);
-  }
-  std::string result;
-  const auto write = [&](std::string_view row) {
-    result += row;
-    if (!row.ends_with('\n')) result += '\n';
-  };
-  std::vector<Row> rows;
-  for (const std::string_view input : inputs) {
-    std::vector<std::string_view> of_input = split_rows(input);
-    if (has(job.options, "--header") && !of_input.empty()) {
-      if (result.empty()) write(of_input.front());
-      of_input.erase(of_input.begin());
-    }
-    for (const std::string_view bytes : of_input) {
-      const std::vector<std::string> fields = fields_of(bytes, separator_of(job));
-      Row& row = rows.emplace_back(Row{bytes, {}});
-      for (const Key& key : order.keys) {
-        if (key.column >= fields.size()) return std::nullopt;
-        const std::optional<RowKey> made = order.key_of(key, fields[key.column]);
-        if (!made) return std::nullopt;
-        row.keys.push_back(*made);
-      }
+  const std::optional<Rows> rows = read_rows(job, inputs);
+  if (!rows) return std::nullopt;
+  std::vector<std::size_t> columns;
+  for (const Key& key : rows->order.keys) columns.push_back(key.column);
+  const std::optional<RowFolds> folds = RowFolds::of(job, columns);
+  if (!folds) return std::nullopt;
+  std::vector<Row> sorted;
+  for (const auto& input : rows->inputs) sorted.insert(sorted.end(), input.begin(), input.end());
+  std::ranges::stable_sort(sorted, [&](const Row& a, const Row& b) { return rows->less(a, b); });
+  std::vector<std::string> result;
+  for (auto from = sorted.begin(); from != sorted.end();) {
+    const auto end =
+        std::find_if(from, sorted.end(), [&](const Row& row) { return rows->less(*from, row); });
+    std::vector<std::string_view> group;
+    for (; from != end; ++from) group.push_back(from->bytes);
+    if (folds->any()) {
+      result.push_back(folds->folded(group));
+    } else {
+      if (has(job.options, "--unique")) group.resize(1);
+      for (const std::string_view row : group) result.push_back(with_end(row));
     }
   }
-  const bool unique = has(job.options, "--unique");
-  const auto before = [&](const Row& a, const Row& b) { return order(a, b) < 0; };
-  if (has(job.options, "--keep-order")) {
-    if (!unique || has(job.options, "--merge")) return std::nullopt;
-    std::set<Row, decltype(before)> seen(before);
-    std::erase_if(rows, [&](const Row& row) { return !seen.insert(row).second; });
-  } else {
-    std::ranges::stable_sort(rows, before);
-    const auto same = [&](const Row& a, const Row& b) { return order(a, b) == 0; };
-    if (unique) rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end());
-  }
-  const std::size_t skip = std::stoul(value_of(job.options, "--skip").value_or("0"));
-  const auto limit = value_of(job.options, "--limit");
-  std::size_t left = limit ? std::stoul(*limit) : rows.size();
-  for (std::size_t i = skip; i < rows.size() && left > 0; ++i, --left) write(rows[i].bytes);
-  return result;
+  const std::string header =
+      folds->any() && !rows->header.empty() ? folds->header(rows->header) : rows->header;
+  return header + cut_records(job, result);
 }
 
 }  // namespace xxl::campaign

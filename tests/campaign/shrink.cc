@@ -43,6 +43,10 @@ class Steps {
     if (reads_back && !to_file) return false;
     const std::size_t least = job.command == "join" || job.command == "set" ? 2 : 1;
     if (job.command == "shuf" && !has(job.options, "--seed")) return false;
+    if (has(job.options, "--record1") != has(job.options, "--record2") ||
+        values_of(job.options, "--key1").size() != values_of(job.options, "--key2").size()) {
+      return false;
+    }
     if (has(job.options, "--random-sort") && !has(job.options, "--random-source")) return false;
     return parts == has_any({"--parts", "--part-bytes", "--part-by"}) &&
            checks == (job.target == Target::none) && job.inputs.size() >= least &&

@@ -302,4 +302,4 @@ def main(suite, doc, run, cases):
 
 
 if __name__ == "__main__":
-    sys.exit(main("differential", __doc__, run_case, 100))
+    sys.exit(main("differential", __doc__, run_case, 40))

@@ -62,4 +62,4 @@ def run_case(seed, settings):
 
 
 if __name__ == "__main__":
-    sys.exit(random_cases.compare_with_gnu("join", __doc__, run_case, 1500, 12, "C,C.UTF-8,en_US.UTF-8"))
+    sys.exit(random_cases.compare_with_gnu("join", __doc__, run_case, 1000, 12, "C,C.UTF-8,en_US.UTF-8"))

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Outputs in parts: random sorts and joins compared with the same in one file, and what is left when
-a process ends before its parts are complete."""
+"""Outputs in parts: those that are written several at a time, compared with one file, and full disks."""
 
 import json
 import os
@@ -8,16 +7,12 @@ import pathlib
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 
 import whole_process
-from whole_process import (FaultTest, PATIENCE_SECONDS, bytes_transferred, can_mount, small_file_system,
-                           wait_until)
-
-RANDOM_SORTS = int(os.environ.get("XXL_RANDOM_PARTS", "150"))
+from whole_process import FaultTest, PATIENCE_SECONDS, can_mount, small_file_system
 
 
 def random_lines(rng, count):
@@ -31,144 +26,6 @@ def random_rows(rng, count):
     return "name,number,more\n".encode() + b"".join(
         f"{rng.choice(names)},{rng.randrange(10**rng.randrange(1, 7))},{'x' * rng.randrange(50)}\n".encode()
         for _ in range(count))
-
-
-class Kind:
-    """A kind of input, the options that it takes, and how its output is divided."""
-
-    def __init__(self, rng):
-        self.count = rng.choice((0, 1, 2, 50, 3000, 60000))
-        self.header = b""
-        self.record_bytes = 0
-        self.kind = rng.choice(("lines", "csv", "u64", "gensort", "fixed:24"))
-        if self.kind == "lines":
-            self.data = random_lines(rng, self.count)
-            self.options = rng.choice(([], ["-r"], ["-u"], ["-k2,2n"], ["-s", "-k1,1", "--count"], ["--limit=100"]))
-            self.by = "2"
-            self.first = ["-k2,2"]
-        elif self.kind == "csv":
-            self.data = random_rows(rng, self.count)
-            self.header = b"name,number,more\n"
-            self.options = ["--record=csv", "--header",
-                            *rng.choice(([], ["--key=number:integer"], ["--key=number:integer:desc", "-u"],
-                                         ["--key=name", "--limit=77"], ["--key=name", "--count", "--sum=number"]))]
-            self.by = "name"
-            self.first = ["--key=name"]
-            if "--count" in self.options:
-                self.header = b"name,number,more,count\n"
-        else:
-            self.record_bytes = {"u64": 8, "gensort": 100, "fixed:24": 24}[self.kind]
-            spread = rng.choice((2, 256))
-            self.data = bytes(rng.choices(range(spread), k=self.count * self.record_bytes))
-            self.options = [f"--record={self.kind}",
-                            *rng.choice(([], ["-r"], ["-u"], ["--limit=1000"], ["--skip=500"], ["--count"],
-                                         ["--device=cpu"]))]
-            self.by = rng.choice(("0:u8", "1:i16be"))
-            whole = {"u64": "0:u64", "gensort": "0:bytes10", "fixed:24": "0:bytes24"}[self.kind]
-            self.first = [f"--key={self.by}", f"--key={whole}"]
-        self.folds = "--count" in self.options
-
-    def values(self, content):
-        """Of the column that parts may be by, in a part."""
-        if self.kind == "lines":  # blanks in front of a field belong to it
-            lines = content.split(b"\n")[:-1]
-            if self.folds:
-                lines = [line.lstrip(b" ").partition(b" ")[2] for line in lines]
-            return {re.match(rb"[ ]*[^ ]*([ ]*[^ ]*)", line)[1] for line in lines}
-        if not self.record_bytes:
-            return {re.match(rb'"(?:[^"]|"")*"|[^,"]*', row)[0] for row in
-                    re.findall(rb'(?:"[^"]*"|[^"\n])*\n', content)}
-        size = self.record_bytes + (8 if self.folds else 0)
-        begin, end = (0, 1) if self.by == "0:u8" else (1, 3)
-        return {content[at + begin:at + end] for at in range(0, len(content), size)}
-
-
-class RandomSorts(FaultTest):
-    def check_manifest(self, directory, kind, sizes):
-        manifest = json.loads((directory / "manifest.json").read_text(errors="surrogateescape"))
-        self.assertEqual([part["file"] for part in manifest["files"]],
-                         [f"part-{i:05}" for i in range(len(manifest["files"]))])
-        self.assertEqual(sorted(os.listdir(directory)),
-                         sorted([part["file"] for part in manifest["files"]] + ["manifest.json"]))
-        self.assertEqual([part["bytes"] for part in manifest["files"]], sizes)
-        self.assertEqual(manifest["bytes"], sum(sizes))
-        self.assertEqual(manifest["records"], sum(part["records"] for part in manifest["files"]))
-        for part in manifest["files"]:
-            if kind.record_bytes and not kind.folds:
-                self.assertEqual(part["records"] * kind.record_bytes, part["bytes"])
-            if kind.kind == "lines":
-                lines = (directory / part["file"]).read_bytes().split(b"\n")[:-1]
-                self.assertEqual(part["records"], len(lines))
-                if lines:
-                    self.assertEqual(part["first_key"], lines[0][:256].decode())
-                    self.assertEqual(part["last_key"], lines[-1][:256].decode())
-        return manifest
-
-    def check_division(self, kind, divided, contents):
-        name, _, value = divided.partition("=")
-        if name == "--parts":
-            self.assertEqual(len(contents), int(value))
-        elif name == "--part-bytes":
-            most = int(value[:-1])
-            for content in contents:
-                single = (content.count(b"\n") <= 2 or kind.kind == "csv" or
-                          len(content) == kind.record_bytes + (8 if kind.folds else 0))
-                self.assertTrue(len(content) <= most or single, (len(content), most))
-        else:
-            values = [kind.values(content) for content in contents]
-            self.assertLessEqual(max(map(len, values)), 1)
-            self.assertEqual(len(set().union(*values)), sum(map(len, values)))
-
-    def test_give_the_bytes_of_one_file(self):
-        for number in range(RANDOM_SORTS):
-            seed = number * 7919 + int(os.environ.get("XXL_SEED", "1"))
-            rng = random.Random(seed)
-            kind = Kind(rng)
-            ways = [f"--parts={rng.choice((1, 2, 3, 16))}",
-                    f"--part-bytes={rng.choice((1, 100, 4096, 5000, 70000, 10**6))}b"]
-            if kind.by != "1:i16be" or kind.count <= 3000:  # not too many
-                ways.append(f"--part-by={kind.by}")
-            divided = rng.choice(ways)
-            if kind.count > 3000 and divided in ("--part-bytes=1b", "--part-bytes=100b"):
-                divided = "--part-bytes=5000b"
-            options = [*kind.options, rng.choice(("-S1M", "-S8M", "-S64M")), rng.choice(("--io=threads", "--io=auto")),
-                       f"--parallel={rng.choice((1, 2, 5))}"]
-            verified = rng.choice(([], ["--verify"]))
-            with self.subTest(seed=seed, count=kind.count, options=options, divided=divided):
-                source, single, parts = self.root / "in", self.out / "single", self.out / "parts"
-                source.write_bytes(kind.data)
-                first = []
-                if divided.startswith("--part-by="):
-                    first = kind.first
-                alone = self.run_xxl(*first, *options, source, "-o", single)
-                done = self.run_xxl(*options, *verified, divided, source, "-o", parts)
-                self.assertEqual(done.returncode, alone.returncode, done.stderr)
-                self.assertEqual(done.stderr, alone.stderr)
-                if done.returncode != 0:
-                    continue
-                files = sorted(parts.glob("part-*"))
-                contents = [path.read_bytes() for path in files]
-                manifest = self.check_manifest(parts, kind, [len(content) for content in contents])
-                header = kind.header if kind.count or kind.header else b""
-                for content in contents:
-                    self.assertTrue(content.startswith(header))
-                body = b"".join(content[len(header):] for content in contents)
-                self.assertEqual(header + body, single.read_bytes())
-                self.check_division(kind, divided, [content[len(header):] for content in contents])
-                self.assertEqual(subprocess.run([whole_process.XXL, "validate", parts], capture_output=True,
-                                                check=False).stdout.decode(),
-                                 f"Parts: {len(manifest['files'])}, as the manifest says\n")
-                # Read again, in place of one file.
-                if kind.folds and kind.kind != "lines":
-                    continue  # records of another kind
-                merge = [] if "-u" in options or kind.folds else ["-m"]
-                keep = [option for option in options if option not in ("-u", "--count") and
-                        not option.startswith(("--limit", "--skip"))]
-                again = self.run_xxl(*merge, *first, *keep, parts)
-                self.assertEqual(again.returncode, 0, again.stderr)
-                self.assertEqual(len(again.stdout), len(single.read_bytes()))
-                if merge:
-                    self.assertEqual(again.stdout, single.read_bytes())
 
 
 def divided_records(records, header, parts, part_bytes):
@@ -250,91 +107,8 @@ class SortsInMemory(FaultTest):
         return subprocess.run([whole_process.XXL, *arguments], capture_output=True, timeout=PATIENCE_SECONDS, check=False)
 
 
-class Joins(FaultTest):
-    def xxl(self, *arguments):
-        done = subprocess.run([whole_process.XXL, *arguments], capture_output=True, timeout=PATIENCE_SECONDS,
-                              check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
-
-    def test_of_parts_into_parts(self):
-        rng = random.Random(5)
-        rows, lines, records = self.root / "rows", self.root / "lines", self.gen("records", "--record=kv64", "50000")
-        rows.write_bytes(random_rows(rng, 20000))
-        lines.write_bytes(b"".join(b"%d %d\n" % (rng.randrange(5000), i) for i in range(20000)))
-        for source, options in ((rows, ("--record=csv", "--header", "--key=number:integer")), (lines, ()),
-                                (records, ("--record=kv64",))):
-            order = options or ("-s", "-k1b,1")
-            method = ["--method=sort-merge"] if source is records else []
-            self.xxl("sort", *order, "--parts=3", source, "-o", self.out / "sorted")
-            for memory in ("-S4M", "-S100M"):
-                with self.subTest(source=source.name, memory=memory):
-                    expected = self.xxl("join", memory, *method, *options, source, source)
-                    self.assertEqual(
-                        self.xxl("join", memory, *method, *options, self.out / "sorted", self.out / "sorted"), expected)
-                    self.assertEqual(
-                        self.xxl("join", memory, *method, *options, "--presorted", self.out / "sorted",
-                                 self.out / "sorted"), expected)
-                    for divided in ("--part-bytes=300K", "--parts=7", *(["--part-by=1"] if source is lines else [])):
-                        self.xxl("join", memory, *options, divided, self.out / "sorted", source,
-                                 f"--output={self.out / 'joined'}")
-                        contents = [path.read_bytes() for path in sorted((self.out / "joined").glob("part-*"))]
-                        header = contents[0][:contents[0].index(b"\n") + 1] if source is rows else b""
-                        contents = [content[len(header):] for content in contents]
-                        self.assertEqual(header + b"".join(contents), expected)
-                        if divided == "--part-by=1":
-                            keys = [{line.split(b" ")[0] for line in content.splitlines()} for content in contents]
-                            self.assertEqual(set(map(len, keys)), {1})
-                            self.assertEqual(len(set().union(*keys)), len(keys))
-                        elif divided == "--parts=7":
-                            self.assertEqual(len(contents), 7)
-                            self.assertLess(max(map(len, contents)), len(expected) / 7 + 1000)
-                        else:
-                            self.assertGreater(len(contents), 1)
-                            self.assertLessEqual(max(map(len, contents)) + len(header), 300 << 10)
-                        self.xxl("validate", self.out / "joined")
-
-
 class Incomplete(FaultTest):
     """Before its parts are complete nothing is there, and what was there stays."""
-
-    RECORDS = 3_000_000
-
-    def end_with(self, number):
-        source = self.gen("in", "--record=u64", str(self.RECORDS))
-        output = self.out / "parts"
-        self.assertEqual(self.run_xxl("--record=u64", "--parts=2", "--limit=10", source, "-o", output).returncode, 0)
-        old = (output / "manifest.json").read_bytes()
-        caught = 0
-        for tenths in (0, 1, 10, 15, 25, 33, 36, 39):
-            process = subprocess.Popen(
-                self.command("--record=u64", "-S", "8M", "--parts=20", source, "-o", output), stderr=subprocess.PIPE)
-            wait_until(process, lambda: bytes_transferred(process.pid) >= self.RECORDS * 8 * tenths // 10)
-            process.send_signal(number)
-            process.communicate(timeout=PATIENCE_SECONDS)
-            if process.returncode == 0:
-                self.assert_sorted(output, self.RECORDS)
-                continue
-            if (output / "manifest.json").read_bytes() == old:
-                caught += 1
-            else:
-                self.assert_sorted(output, self.RECORDS)
-            self.assertEqual(list(self.scratch.iterdir()), [])
-            # Killed while parts get their names, it may leave the directory that they get them in.
-            left = [path.name for path in self.out.iterdir() if path.name != "parts"]
-            if number == signal.SIGKILL and tenths >= 39:
-                for name in left:
-                    self.assertRegex(name, r"^\.xxl-.*\.tmp$")
-                    shutil.rmtree(self.out / name)
-            else:
-                self.assertEqual(left, [])
-        self.assertGreaterEqual(caught, 3)
-
-    def test_when_killed(self):
-        self.end_with(signal.SIGKILL)
-
-    def test_when_terminated(self):
-        self.end_with(signal.SIGTERM)
 
     def test_when_the_disk_is_full(self):
         if not can_mount():

@@ -347,4 +347,4 @@ def run_case(seed, settings):
 LOCALES = "C,C.UTF-8,en_US.UTF-8,es_ES.UTF-8,cs_CZ.UTF-8,ja_JP.UTF-8,th_TH.UTF-8,en_US.ISO-8859-1"
 
 if __name__ == "__main__":
-    sys.exit(random_cases.compare_with_gnu("sort", __doc__, run_case, 2500, 10, LOCALES))
+    sys.exit(random_cases.compare_with_gnu("sort", __doc__, run_case, 1500, 10, LOCALES))

@@ -143,21 +143,6 @@ class FaultTest(unittest.TestCase):
         for pattern in patterns:
             self.assertRegex(message, pattern)
 
-    def expect_full_disks_to_fail(self, options, inputs, disks=(("scratch", 4), ("output", 4))):
-        """`xxl *options` of lines that do not fit on a disk of so many mebibytes ends with an error, without an output."""
-        if not can_mount():
-            self.skipTest("needs root, to mount a file system")
-        lines = self.root / "lines"
-        lines.write_bytes(b"".join(b"%099d\n" % i for i in range(100_000)))
-        for where, mebibytes in disks:
-            with self.subTest(where=where, mebibytes=mebibytes), \
-                    small_file_system(self.root / f"{where}-{mebibytes}", mebibytes) as small:
-                scratch, output = (small, self.out) if where == "scratch" else (self.scratch, small)
-                done = subprocess.run([XXL, *options, "-S4M", "-T", scratch, *[lines] * inputs, "-o", output / "file"],
-                                      capture_output=True, timeout=PATIENCE_SECONDS, check=False)
-                self.assert_fails(done, re.escape(str(small)))
-                self.assertFalse((output / "file").exists())
-
     def assert_sorted(self, path, records):
         done = subprocess.run([XXL, "validate", "--record=u64", path], capture_output=True,
                               check=False)
