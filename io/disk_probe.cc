@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/random.h"
 #include "io/block_mover.h"
-#include "io/output_file.h"
 
 namespace xxl::io {
 namespace {
@@ -108,37 +106,6 @@ class DiskProbe {
   std::uint64_t read_until_ = 0;  // the next measurement reads on: what was just read may be cached
 };
 
-// The source and target of a copy, and the buffers between them.
-class Copier {
- public:
-  explicit Copier(const MoveOptions& options)
-      : options_(options),
-        memory_(options.block_bytes * 2 * options.depth),  // work for the disks of both files
-        service_(options.backend, {}, options.depth) {
-    fill_with_noise(memory_.span());  // so that no page is touched for the first time when copying
-  }
-
-  void copy(const File& source, File& target, std::uint64_t bytes) {
-    target.reserve(0, round_up(bytes, std::uint64_t{kSectorBytes}));
-    BlockMover mover(service_, memory_.span(), options_.block_bytes);
-    mover.move({.source = &source,
-                .target = &target,
-                .bytes = bytes,
-                .source_bytes = round_up(bytes, std::uint64_t{options_.block_bytes})});
-  }
-
- private:
-  const MoveOptions& options_;
-  MemoryRegion memory_;
-  IoService service_;
-};
-
-File open_whole_file(const std::string& path) {
-  File file = File::open_input(path);
-  if (!file.seekable()) throw Error(ErrorCode::usage, "is not a file to be copied", path);
-  return file;
-}
-
 }  // namespace
 
 ProbeRow choose_row(std::span<const ProbeRow> rows) {
@@ -168,35 +135,6 @@ ProbeResult probe_directory(const std::string& directory, const ProbeOptions& op
   }
   result.choice = choose_row(result.rows);
   return result;
-}
-
-double measure_copy(const std::string& input, const std::string& output,
-                    const MoveOptions& options) {
-  const File source = open_whole_file(input);
-  Copier copier(options);
-  const auto start = Clock::now();
-  OutputFile target(output, true, {std::filesystem::temp_directory_path().string()});
-  copier.copy(source, target.file(), source.size());
-  target.publish(source.size());
-  return seconds_since(start);
-}
-
-SortBound measure_sort_bound(const std::string& input, const std::string& scratch_directory,
-                             const std::string& output, const MoveOptions& options) {
-  const File source = open_whole_file(input);
-  Copier copier(options);
-  SortBound bound;
-  auto start = Clock::now();
-  File scratch = File::create_unnamed(scratch_directory);
-  copier.copy(source, scratch, source.size());
-  bound.form_seconds = seconds_since(start);
-
-  start = Clock::now();
-  OutputFile target(output, true, {scratch_directory});
-  copier.copy(scratch, target.file(), source.size());
-  target.publish(source.size());
-  bound.merge_seconds = seconds_since(start);
-  return bound;
 }
 
 }  // namespace xxl::io

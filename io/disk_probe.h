@@ -48,26 +48,4 @@ ProbeResult probe_directory(const std::string& directory, const ProbeOptions& op
 // best rate of reading and writing at once. REQUIRES: rows are not empty.
 ProbeRow choose_row(std::span<const ProbeRow> rows);
 
-// How blocks are moved when the I/O bound of a sort is measured.
-struct MoveOptions {
-  std::size_t block_bytes = kMiB;
-  unsigned depth = 32;  // transfers in flight for each disk
-  Backend backend = Backend::automatic;
-};
-
-// Seconds to copy the file `input` to the file `output`, which appears synced and complete as the
-// output of a sort does: the I/O bound of a sort that fits in memory.
-double measure_copy(const std::string& input, const std::string& output,
-                    const MoveOptions& options = {});
-
-struct SortBound {
-  double form_seconds = 0;   // input to scratch
-  double merge_seconds = 0;  // scratch to output, synced
-};
-
-// The I/O of a sort with one merge pass: copies the file `input` to an unnamed file in
-// `scratch_directory`, and that to the file `output`.
-SortBound measure_sort_bound(const std::string& input, const std::string& scratch_directory,
-                             const std::string& output, const MoveOptions& options = {});
-
 }  // namespace xxl::io

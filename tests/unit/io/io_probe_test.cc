@@ -53,28 +53,6 @@ TEST(Probe, ChoosesTheSmallestBlocksAndDepthNearTheBestRate) {
   EXPECT_EQ(choice.depth, 4);
 }
 
-TEST(MeasureCopy, CopiesFilesThatAreNoWholeNumberOfBlocks) {
-  const TempDirectory directory;
-  for (const std::size_t bytes : {1ul, 4096ul, 100'000ul, 1'000'001ul}) {
-    const std::string text = some_text(bytes);
-    test::write_file(directory / "in", text);
-    EXPECT_GT(measure_copy(directory / "in", directory / "out", {.block_bytes = 64 * kKiB}), 0);
-    EXPECT_EQ(test::file_text(directory / "out"), text);
-  }
-}
-
-TEST(MeasureSortBound, CopiesThroughScratch) {
-  const TempDirectory directory;
-  const std::string text = some_text(1'000'001);
-  test::write_file(directory / "in", text);
-  const SortBound bound = measure_sort_bound(directory / "in", directory.path(), directory / "out",
-                                             {.block_bytes = 64 * kKiB, .depth = 3});
-  EXPECT_GT(bound.form_seconds, 0);
-  EXPECT_GT(bound.merge_seconds, 0);
-  EXPECT_EQ(test::file_text(directory / "out"), text);
-  EXPECT_EQ(directory.names().size(), 2);
-}
-
 TEST(BlockMover, ReadingWrapsAroundAtTheEndOfTheSource) {
   const TempDirectory directory;
   MemoryRegion memory(16 * kKiB);
