@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -52,33 +51,6 @@ std::vector<std::uint32_t> prefetch_schedule(std::span<const std::uint8_t> disk_
               order.begin() + static_cast<std::ptrdiff_t>(step_end));
   }
   return order;
-}
-
-std::optional<std::uint64_t> fetch_steps(std::span<const std::uint8_t> disk_of, unsigned disks,
-                                         std::size_t buffer_blocks,
-                                         std::span<const std::uint32_t> order) {
-  XXL_CHECK(order.size() == disk_of.size());
-  std::vector<std::deque<std::uint32_t>> queues(disks);
-  std::vector<bool> fetched(disk_of.size(), false);
-  std::size_t issued = 0;
-  std::size_t used = 0;
-  std::uint64_t steps = 0;
-  while (used < disk_of.size()) {
-    for (; issued < order.size() && issued - used < buffer_blocks; ++issued) {
-      queues[disk_of[order[issued]]].push_back(order[issued]);
-    }
-    bool idle = true;
-    for (std::deque<std::uint32_t>& queue : queues) {
-      if (queue.empty()) continue;
-      idle = false;
-      fetched[queue.front()] = true;
-      queue.pop_front();
-    }
-    if (idle) return std::nullopt;
-    ++steps;
-    while (used < disk_of.size() && fetched[used]) ++used;
-  }
-  return steps;
 }
 
 }  // namespace xxl

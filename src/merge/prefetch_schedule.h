@@ -24,7 +24,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -55,12 +54,5 @@ std::vector<std::uint32_t> prefetch_schedule(std::span<const std::uint8_t> disk_
 inline std::size_t scheduled_buffers(std::size_t spare, std::size_t least) {
   return least + 3 * (spare - std::min(spare, least)) / 10;
 }
-
-// The number of steps in which blocks issued in `order` are fetched, when every disk serves what is
-// queued there first come, first served, one block a step, and the merge uses blocks as soon as it
-// can; nothing when `order` gets stuck. For judging schedules.
-std::optional<std::uint64_t> fetch_steps(std::span<const std::uint8_t> disk_of, unsigned disks,
-                                         std::size_t buffer_blocks,
-                                         std::span<const std::uint32_t> order);
 
 }  // namespace xxl

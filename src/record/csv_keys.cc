@@ -1,9 +1,12 @@
 #include "record/csv_keys.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
+#include "record/byte_string_key.h"
 #include "record/decimal.h"
+#include "record/digits.h"
 #include "record/iso_date.h"
 #include "record/key_stretch.h"
 
@@ -16,10 +19,8 @@ constexpr char kEmptyFirst = '\x00';
 constexpr char kValue = '\x01';
 constexpr char kEmptyLast = '\xff';
 
-// Text ends with kTextEnd. The two lowest bytes are written as two, so that no byte of a text is
-// mistaken for the end: 00 as 01 01, and 01 as 01 02.
+// Text ends with kTextEnd (byte_string_key.h).
 constexpr char kTextEnd = '\x00';
-constexpr char kTextEscape = '\x01';
 
 // Numbers: the first byte is kZeroNumber, or for a positive number one of the others; then digits
 // two by two. Negative numbers have all bits inverted.
@@ -41,36 +42,6 @@ void append_big_endian(Number number, unsigned bytes, std::string& key) {
   while (bytes-- > 0) key.push_back(static_cast<char>(number >> (8 * bytes)));
 }
 
-// Whether `text` has bytes below 2.
-bool has_low_bytes(std::string_view text) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101u;
-  std::size_t i = 0;
-  for (; text.size() - i >= sizeof(std::uint64_t); i += sizeof(std::uint64_t)) {
-    std::uint64_t word;
-    std::memcpy(&word, text.data() + i, sizeof word);
-    if (((word - 2 * kOnes) & ~word & (kOnes << 7)) != 0) return true;
-  }
-  for (; i < text.size(); ++i) {
-    if (static_cast<unsigned char>(text[i]) < 2) return true;
-  }
-  return false;
-}
-
-void append_text_bytes(std::string_view text, std::string& key) {
-  if (!has_low_bytes(text)) {
-    key.append(text);
-    return;
-  }
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 2) {
-      key.push_back(kTextEscape);
-      key.push_back(static_cast<char>(c + 1));
-    } else {
-      key.push_back(c);
-    }
-  }
-}
-
 // A field's value.
 void append_text(const FieldSpan& field, KeyStretch& stretch) {
   std::string_view rest = field.content;
@@ -78,7 +49,9 @@ void append_text(const FieldSpan& field, KeyStretch& stretch) {
     std::string_view piece = stretch.piece_of(rest);
     const std::size_t quote = field.escaped ? piece.find(kQuote) : piece.npos;
     if (quote != piece.npos) piece = piece.substr(0, quote + 1);
-    append_text_bytes(piece, stretch.key());
+    const std::size_t from = stretch.key().size();
+    stretch.key().append(piece);
+    delimit_byte_string(stretch.key(), from, false);
     stretch.take();
     rest.remove_prefix(piece.size() + (quote != piece.npos ? 1 : 0));  // one of two quotes
   }
@@ -124,8 +97,7 @@ void append_number(const Decimal& number, KeyStretch& stretch) {
 bool is_integer(std::string_view text) {
   text = trim_blanks(text);
   if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 // Seconds in 39 bits and a bit that says whether nanoseconds follow. The first byte is 1 to 149, as
@@ -252,24 +224,21 @@ RowFault CsvKeys::find_fault(std::string_view row) const {
 }
 
 // Appends the part of the key for a field without a value: empty if `field` is null, otherwise not
-// of its type. False if it is malformed; then it is like an empty one. Where such fields have a
-// place, each of them is followed by its text, and empty ones come first among those of one end.
-bool CsvKeys::append_no_value(const FieldSpan* field, KeyStretch& stretch) const {
+// of its type. A malformed one is like an empty one. Where such fields have a place, each of them
+// is followed by its text, and empty ones come first among those of one end.
+void CsvKeys::append_no_value(const FieldSpan* field, KeyStretch& stretch) const {
   const bool with_text = invalid_ != InvalidKeys::error;
   const bool last = field != nullptr && with_text ? invalid_ == InvalidKeys::last : empty_last_;
   stretch.key().push_back(last ? kEmptyLast : kEmptyFirst);
   stretch.take();
-  if (with_text) {
-    if (field != nullptr) append_text(*field, stretch);
-    stretch.key().push_back(kTextEnd);
-    stretch.take();
-  }
-  return field == nullptr || with_text;
+  if (!with_text) return;
+  if (field != nullptr) append_text(*field, stretch);
+  stretch.key().push_back(kTextEnd);
+  stretch.take();
 }
 
-// Appends a part of the key, for an empty field if `field` is null. False if it is malformed; then
-// it is like an empty one.
-bool CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
+// Appends a part of the key, for an empty field if `field` is null.
+void CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
                             KeyStretch& stretch) const {
   std::string& key = stretch.key();
   const bool empty = field == nullptr || is_empty(key_column.type, field->content);
@@ -277,7 +246,7 @@ bool CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
     if (key_column.marked) {
       key.push_back(!empty ? kValue : empty_last_ ? kEmptyLast : kEmptyFirst);
       stretch.take();
-      if (empty) return true;
+      if (empty) return;
     }
     stretch.set_inverted(key_column.descending);
     if (!empty) append_text(*field, stretch);
@@ -285,42 +254,33 @@ bool CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
     if (!key_column.last || key_column.descending) key.push_back(kTextEnd);
     stretch.take();
     stretch.set_inverted(false);
-    return true;
+    return;
   }
   stretch.set_inverted(key_column.descending);
   const bool valid = !empty && append_value(key_column.type, field->content, stretch);
   stretch.set_inverted(false);
-  return valid || append_no_value(empty ? nullptr : field, stretch);
+  if (!valid) append_no_value(empty ? nullptr : field, stretch);
 }
 
-// All columns as text. False if the row is malformed.
-bool CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
+// All columns as text.
+void CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
   KeyColumn key_column{0, CsvType::text, false, true, empty_last_, {}};
-  const RowFault fault =
-      visit_fields(row, syntax_, [&](std::size_t column, const FieldSpan& field) {
-        if (column > 0) stretch.key().push_back(kTextEnd);
-        append_column(key_column, &field, stretch);
-        return stretch.wants_more();
-      });
-  return !fault;
+  visit_fields(row, syntax_, [&](std::size_t column, const FieldSpan& field) {
+    if (column > 0) stretch.key().push_back(kTextEnd);
+    append_column(key_column, &field, stretch);
+    return stretch.wants_more();
+  });
 }
 
-bool CsvKeys::append(std::string_view row, bool checked, KeyStretch& stretch) const {
-  if (checked && find_fault(row)) return false;
-  if (key_columns_.empty() && !append_all(row, stretch) && checked) return false;
-  if (columns_.empty()) return true;
+void CsvKeys::append(std::string_view row, KeyStretch& stretch) const {
+  if (key_columns_.empty()) append_all(row, stretch);
+  if (columns_.empty()) return;
   FieldSpan* const spans = span_room(columns_.size());
   const std::size_t found = collect(row, spans);
-  if (checked && found < columns_.size()) return false;
   for (const KeyColumn& key_column : key_columns_) {
-    // All parts are checked, also those beyond the limit.
-    if (!stretch.wants_more() && !checked) return true;
-    const FieldSpan* field = key_column.span < found ? &spans[key_column.span] : nullptr;
-    if (!append_column(key_column, field, stretch) && checked) return false;
+    if (!stretch.wants_more()) return;
+    append_column(key_column, key_column.span < found ? &spans[key_column.span] : nullptr, stretch);
   }
-  return !checked || std::all_of(folded_.begin(), folded_.end(), [spans](const Folded& folded) {
-    return folded.holds(spans[folded.span].content);
-  });
 }
 
 void CsvKeys::append_key(std::string_view row, std::size_t limit, std::string& key) const {
@@ -331,16 +291,8 @@ void CsvKeys::append_key_part(std::string_view row, std::size_t from, std::size_
                               std::string& key) const {
   const std::size_t start = key.size();
   KeyStretch stretch(key, from, limit);
-  append(row, false, stretch);
+  append(row, stretch);
   cut(start, limit, key);
-}
-
-bool CsvKeys::append_checked_key(std::string_view row, std::size_t limit, std::string& key) const {
-  const std::size_t start = key.size();
-  KeyStretch stretch(key, 0, limit);
-  const bool valid = append(row, true, stretch);
-  cut(start, valid ? limit : 0, key);
-  return valid;
 }
 
 std::string CsvKeys::describe_too_few(std::string_view row, std::size_t found) const {

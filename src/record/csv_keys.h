@@ -36,8 +36,6 @@ class CsvKeys : public KeyExtractor {
   // What makes `row` (without its terminator) malformed, in words: quotes, too few columns, a field
   // that is not of its type. Quotes are checked in the whole row, whatever the key.
   std::optional<std::string> check(std::string_view row) const;
-  // Both at once: false, and `key` stays as it is, if check() would find something.
-  bool append_checked_key(std::string_view row, std::size_t limit, std::string& key) const;
 
  private:
   struct KeyColumn {
@@ -62,11 +60,11 @@ class CsvKeys : public KeyExtractor {
 
   std::size_t collect(std::string_view row, FieldSpan* spans) const;
   RowFault find_fault(std::string_view row) const;
-  bool append_column(const KeyColumn& key_column, const FieldSpan* field,
+  void append_column(const KeyColumn& key_column, const FieldSpan* field,
                      KeyStretch& stretch) const;
-  bool append_no_value(const FieldSpan* field, KeyStretch& stretch) const;
-  bool append_all(std::string_view row, KeyStretch& stretch) const;
-  bool append(std::string_view row, bool checked, KeyStretch& stretch) const;
+  void append_no_value(const FieldSpan* field, KeyStretch& stretch) const;
+  void append_all(std::string_view row, KeyStretch& stretch) const;
+  void append(std::string_view row, KeyStretch& stretch) const;
   std::string describe_too_few(std::string_view row, std::size_t found) const;
 
   FieldSyntax syntax_;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <deque>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "base/random.h"
@@ -48,6 +50,34 @@ unsigned fewest_steps(const Disks& disk_of, unsigned disks, unsigned buffer_bloc
     }
     now.swap(next);
   }
+}
+
+// The number of steps in which blocks issued in `order` are fetched, when every disk serves what is
+// queued there first come, first served, one block a step, and the merge uses blocks as soon as it
+// can; nothing when `order` gets stuck.
+std::optional<std::uint64_t> fetch_steps(const Disks& disk_of, unsigned disks,
+                                         std::size_t buffer_blocks, const Order& order) {
+  std::vector<std::deque<std::uint32_t>> queues(disks);
+  std::vector<bool> fetched(disk_of.size(), false);
+  std::size_t issued = 0;
+  std::size_t used = 0;
+  std::uint64_t steps = 0;
+  while (used < disk_of.size()) {
+    for (; issued < order.size() && issued - used < buffer_blocks; ++issued) {
+      queues[disk_of[order[issued]]].push_back(order[issued]);
+    }
+    bool idle = true;
+    for (std::deque<std::uint32_t>& queue : queues) {
+      if (queue.empty()) continue;
+      idle = false;
+      fetched[queue.front()] = true;
+      queue.pop_front();
+    }
+    if (idle) return std::nullopt;
+    ++steps;
+    while (used < disk_of.size() && fetched[used]) ++used;
+  }
+  return steps;
 }
 
 Disks random_sequence(std::size_t blocks, unsigned disks, Random& random) {
