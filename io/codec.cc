@@ -69,12 +69,31 @@ class Decompressor::Stream {
     std::string why;  // corrupt
   };
 
+  Stream() = default;
   virtual ~Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
   // Does as much as one call of the library. After frame_done, the next frame begins. `in` may be
   // empty, to get output that is still held.
   virtual Step step(std::span<const std::byte> in, std::span<std::byte> out) = 0;
   // Whether an empty frame has to follow the last one, at the end of the file.
   virtual bool lacks_last_frame() const { return false; }
+
+ protected:
+  // What one call of a library uses and makes that keeps its place in `stream`.
+  template <class Library, class Call>
+  static Step step_of(Library& stream, std::span<const std::byte> in, std::span<std::byte> out,
+                      Call&& call) {
+    stream.next_in = reinterpret_cast<decltype(stream.next_in)>(const_cast<std::byte*>(in.data()));
+    stream.next_out = reinterpret_cast<decltype(stream.next_out)>(out.data());
+    const auto in_bytes = stream.avail_in = chunk(in.size());
+    const auto out_bytes = stream.avail_out = chunk(out.size());
+    call();
+    Step step;
+    step.used = in_bytes - stream.avail_in;
+    step.made = out_bytes - stream.avail_out;
+    return step;
+  }
 };
 
 class Decompressor::GzipStream : public Stream {
@@ -84,19 +103,10 @@ class Decompressor::GzipStream : public Stream {
     begin_frame();
   }
   ~GzipStream() override { inflateEnd(&stream_); }
-  GzipStream(const GzipStream&) = delete;
-  GzipStream& operator=(const GzipStream&) = delete;
 
   Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
-    stream_.avail_in = chunk(in.size());
-    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream_.avail_out = chunk(out.size());
-    const uInt in_bytes = stream_.avail_in, out_bytes = stream_.avail_out;
-    const int result = inflate(&stream_, Z_NO_FLUSH);
-    Step step;
-    step.used = in_bytes - stream_.avail_in;
-    step.made = out_bytes - stream_.avail_out;
+    int result = Z_OK;
+    Step step = step_of(stream_, in, out, [&] { result = inflate(&stream_, Z_NO_FLUSH); });
     if (result == Z_STREAM_END) {
       step.outcome = Outcome::frame_done;
       lacks_last_frame_ = is_block_of_bgzf() && stream_.total_out > 0;
@@ -144,8 +154,6 @@ class Decompressor::ZstdStream : public Stream {
                            static_cast<int>(std::bit_width(max_window_bytes)) - 1);
   }
   ~ZstdStream() override { ZSTD_freeDCtx(context_); }
-  ZstdStream(const ZstdStream&) = delete;
-  ZstdStream& operator=(const ZstdStream&) = delete;
 
   Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
     if (frame_bytes_ <= kZstdMagicBytes && is_old_zstd(in)) return {Outcome::too_old, 0, 0, {}};
@@ -181,8 +189,6 @@ class Decompressor::Lz4Stream : public Stream {
     }
   }
   ~Lz4Stream() override { LZ4F_freeDecompressionContext(context_); }
-  Lz4Stream(const Lz4Stream&) = delete;
-  Lz4Stream& operator=(const Lz4Stream&) = delete;
 
   Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
     std::size_t used = in.size(), made = out.size();
@@ -205,19 +211,10 @@ class Decompressor::Bzip2Stream : public Stream {
  public:
   Bzip2Stream() { begin(); }
   ~Bzip2Stream() override { BZ2_bzDecompressEnd(&stream_); }
-  Bzip2Stream(const Bzip2Stream&) = delete;
-  Bzip2Stream& operator=(const Bzip2Stream&) = delete;
 
   Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
-    stream_.next_in = reinterpret_cast<char*>(const_cast<std::byte*>(in.data()));
-    stream_.avail_in = chunk(in.size());
-    stream_.next_out = reinterpret_cast<char*>(out.data());
-    stream_.avail_out = chunk(out.size());
-    const unsigned in_bytes = stream_.avail_in, out_bytes = stream_.avail_out;
-    const int result = BZ2_bzDecompress(&stream_);
-    Step step;
-    step.used = in_bytes - stream_.avail_in;
-    step.made = out_bytes - stream_.avail_out;
+    int result = BZ_OK;
+    Step step = step_of(stream_, in, out, [&] { result = BZ2_bzDecompress(&stream_); });
     if (result == BZ_STREAM_END) {
       step.outcome = Outcome::frame_done;
       BZ2_bzDecompressEnd(&stream_);
@@ -247,18 +244,10 @@ class Decompressor::XzStream : public Stream {
     begin();
   }
   ~XzStream() override { lzma_end(&stream_); }
-  XzStream(const XzStream&) = delete;
-  XzStream& operator=(const XzStream&) = delete;
 
   Step step(std::span<const std::byte> in, std::span<std::byte> out) override {
-    stream_.next_in = reinterpret_cast<const std::uint8_t*>(in.data());
-    stream_.avail_in = in.size();
-    stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
-    stream_.avail_out = out.size();
-    const lzma_ret result = lzma_code(&stream_, LZMA_RUN);
-    Step step;
-    step.used = in.size() - stream_.avail_in;
-    step.made = out.size() - stream_.avail_out;
+    lzma_ret result = LZMA_OK;
+    Step step = step_of(stream_, in, out, [&] { result = lzma_code(&stream_, LZMA_RUN); });
     if (result == LZMA_STREAM_END) {
       step.outcome = Outcome::frame_done;
       begin();
@@ -311,11 +300,12 @@ std::size_t xz_dictionary_bytes(std::span<const std::byte> head) {
 }  // namespace
 
 Codec codec_of(std::string_view path) {
-  if (path.ends_with(".gz") || path.ends_with(".bgz")) return Codec::gzip;
-  if (path.ends_with(".zst")) return Codec::zstd;
-  if (path.ends_with(".lz4")) return Codec::lz4;
-  if (path.ends_with(".bz2")) return Codec::bzip2;
-  if (path.ends_with(".xz")) return Codec::xz;
+  constexpr std::pair<std::string_view, Codec> kSuffixes[] = {
+      {".gz", Codec::gzip}, {".bgz", Codec::gzip},  {".zst", Codec::zstd},
+      {".lz4", Codec::lz4}, {".bz2", Codec::bzip2}, {".xz", Codec::xz}};
+  for (const auto& [suffix, codec] : kSuffixes) {
+    if (path.ends_with(suffix)) return codec;
+  }
   return Codec::none;
 }
 
@@ -328,21 +318,8 @@ Codec output_codec_of(std::string_view path) {
 }
 
 const char* codec_name(Codec codec) {
-  switch (codec) {
-    case Codec::none:
-      return "none";
-    case Codec::gzip:
-      return "gzip";
-    case Codec::zstd:
-      return "zstd";
-    case Codec::lz4:
-      return "lz4";
-    case Codec::bzip2:
-      return "bzip2";
-    case Codec::xz:
-      return "xz";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"none", "gzip", "zstd", "lz4", "bzip2", "xz"};
+  return kNames[static_cast<std::size_t>(codec)];
 }
 
 Decompressor::Decompressor(Codec codec, std::string path, std::size_t max_window_bytes)

@@ -22,20 +22,16 @@ void WriteComparison::add(std::span<std::byte> data) {
   const std::size_t padded = round_up(data.size(), kSectorBytes);
   std::memset(data.data() + data.size(), 0, padded - data.size());
   for (std::size_t at = 0; at < data.size(); at += next_++->bytes) {
-    if (next_ == end_ || next_->offset != offset_ + at) fail(offset_ + at);
-    if (next_->bytes > padded - at) fail(offset_ + at);
+    if (next_ == end_ || next_->offset != offset_ + at) throw_not_as_written(file_, offset_ + at);
+    if (next_->bytes > padded - at) throw_not_as_written(file_, offset_ + at);
     const std::span<const std::byte> piece(data.data() + at, next_->bytes);
-    if (block_checksum(piece) != next_->checksum) fail(offset_ + at);
+    if (block_checksum(piece) != next_->checksum) throw_not_as_written(file_, offset_ + at);
   }
   offset_ += data.size();
 }
 
 void WriteComparison::finish() const {
-  if (next_ != end_) fail(offset_);
-}
-
-void WriteComparison::fail(std::uint64_t offset) const {
-  throw_not_as_written(file_, offset);
+  if (next_ != end_) throw_not_as_written(file_, offset_);
 }
 
 std::vector<std::byte> read_compared(const File& file, std::uint64_t offset, std::size_t bytes) {

@@ -29,8 +29,6 @@ class WriteComparison {
   void finish() const;
 
  private:
-  [[noreturn]] void fail(std::uint64_t offset) const;
-
   const File& file_;
   std::vector<WriteLog::LoggedWrite>::const_iterator next_;
   const std::vector<WriteLog::LoggedWrite>::const_iterator end_;

@@ -6,6 +6,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/load.h"
+
 namespace xxl {
 namespace {
 
@@ -24,13 +26,6 @@ inline std::uint64_t hash_word(std::uint64_t word) {
 inline std::uint64_t hash_words(std::uint64_t first, std::uint64_t second) {
   return fold(first ^ 0x9e3779b97f4a7c15u, second ^ 0xd6e8feb86659fd93u) +
          hash_word(first + std::rotl(second, 23));
-}
-
-template <class T>
-inline T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
 }
 
 }  // namespace

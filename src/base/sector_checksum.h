@@ -1,9 +1,14 @@
 // A checksum of a file whose blocks may come in any order.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+
+#include "base/checksum.h"
+#include "base/units.h"
 
 namespace xxl {
 
@@ -12,6 +17,15 @@ namespace xxl {
 // sums.
 //
 // `data`: from the start of sector `first_sector` on.
-std::uint64_t sector_checksum(std::span<const std::byte> data, std::uint64_t first_sector);
+inline std::uint64_t sector_checksum(std::span<const std::byte> data, std::uint64_t first_sector) {
+  std::uint64_t sum = 0;
+  for (; data.size() >= kSectorBytes; data = data.subspan(kSectorBytes)) {
+    sum += block_checksum(data.first(kSectorBytes), first_sector++);
+  }
+  if (data.empty()) return sum;
+  std::array<std::byte, kSectorBytes> last{};
+  std::memcpy(last.data(), data.data(), data.size());
+  return sum + block_checksum(last, first_sector);
+}
 
 }  // namespace xxl

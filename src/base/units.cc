@@ -33,22 +33,12 @@ std::uint64_t parse_size(std::string_view text, std::string_view option,
   if (suffix.size() > 1 && (suffix.substr(1) == "iB" || suffix.substr(1) == "B")) {
     suffix = suffix.substr(0, 1);
   }
-  int shift = 0;
-  if (suffix.empty() || suffix == "K" || suffix == "k") {
-    shift = 10;
-  } else if (suffix == "b") {
-    shift = 0;
-  } else if (suffix == "M" || suffix == "m") {
-    shift = 20;
-  } else if (suffix == "G" || suffix == "g") {
-    shift = 30;
-  } else if (suffix == "T" || suffix == "t") {
-    shift = 40;
-  } else if (suffix == "P") {
-    shift = 50;
-  } else {
+  constexpr std::string_view kUnits = "bKMGTP", kSmall = "?kmgt";  // each 2^10 times the last
+  if (suffix.empty()) suffix = "K";
+  const std::size_t unit = std::min(kUnits.find(suffix), kSmall.find(suffix));
+  if (suffix.size() != 1 || suffix == "?" || unit == kUnits.npos)
     throw_bad_value(option, text, wanted);
-  }
+  const auto shift = static_cast<int>(10 * unit);
   if (value > (std::numeric_limits<std::uint64_t>::max() >> shift)) {
     throw_bad_value(option, text, "too large");
   }

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/load.h"
 #include "base/memory_region.h"
 #include "base/partition_index.h"
 #include "base/units.h"
+#include "record/native_key.h"
 
 namespace xxl {
 namespace {
@@ -35,16 +37,11 @@ std::uint64_t mix(std::uint64_t word) {
 
 template <class T>
 struct NativeKey {
-  static T value(const std::byte* record) {
-    T key;
-    std::memcpy(&key, record, sizeof key);
-    return key;
-  }
   static std::uint64_t hash(const KeyLayout&, const std::byte* record) {
-    return mix(value(record));
+    return mix(load<T>(record));
   }
   bool equal(const std::byte* build, const std::byte* probe) const {
-    return value(build) == value(probe);
+    return load<T>(build) == load<T>(probe);
   }
 };
 
@@ -77,13 +74,6 @@ std::size_t matched_bytes(const HashTable::Size& size) {
                   kLineBytes);
 }
 
-bool is_32(RecordKind kind) {
-  return kind == RecordKind::key32 || kind == RecordKind::pair32;
-}
-bool is_64(RecordKind kind) {
-  return kind == RecordKind::key64 || kind == RecordKind::pair64;
-}
-
 }  // namespace
 
 std::uint64_t HashTable::memory_bytes(const Size& size) {
@@ -94,9 +84,9 @@ HashTable::HashTable(const KeyLayout& build, const KeyLayout& probe, RecordSlabs
                      const Size& size, std::span<std::byte> memory)
     : build_(build),
       probe_(probe),
-      keys_(is_32(build.kind()) && is_32(probe.kind())   ? Keys::native32
-            : is_64(build.kind()) && is_64(probe.kind()) ? Keys::native64
-                                                         : Keys::words),
+      keys_(is_native32(build.kind()) && is_native32(probe.kind())   ? Keys::native32
+            : is_native64(build.kind()) && is_native64(probe.kind()) ? Keys::native64
+                                                                     : Keys::words),
       slabs_(slabs),
       in_slab_((std::size_t{1} << slabs.shift) - 1),
       record_bytes_(build.record_bytes()),

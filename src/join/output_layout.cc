@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "record/key_layout.h"
+#include "record/native_key.h"
 
 namespace xxl {
 namespace {
@@ -57,12 +57,12 @@ RowLayout::RowLayout(const std::array<RecordFormat, kJoinSides>& formats, JoinKi
   } else if (!keeps_pairs(kind)) {
     add_bytes(JoinSide::r, 0, r.record_bytes);
     first_key_ = r.key.front();
-    shape_ = find_shape(formats, kind);
+    find_shape(formats, kind);
   } else {
     add_key(formats);
     add_rest(JoinSide::r, r);
     add_rest(JoinSide::s, s);
-    shape_ = find_shape(formats, kind);
+    find_shape(formats, kind);
   }
   with_part_ = both_;
   for (CopyStep& step : with_part_) {
@@ -173,35 +173,21 @@ void RowLayout::parse(const std::array<RecordFormat, kJoinSides>& formats, JoinK
   }
 }
 
-// The shape of rows of the default layout.
-RowLayout::Shape RowLayout::find_shape(const std::array<RecordFormat, kJoinSides>& formats,
-                                       JoinKind kind) const {
+// Whether rows of the default layout are small.
+void RowLayout::find_shape(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind) {
+  const auto key_bytes = [](RecordKind kind_of_side) -> std::size_t {
+    if (kind_of_side == RecordKind::generic) return 0;
+    return is_native32(kind_of_side) ? 4 : 8;
+  };
+  const auto has_value = [](RecordKind kind_of_side) {
+    return kind_of_side == RecordKind::pair32 || kind_of_side == RecordKind::pair64;
+  };
   const RecordKind r = KeyLayout(formats[0]).kind();
   const RecordKind s = KeyLayout(formats[1]).kind();
-  if (!keeps_pairs(kind)) {
-    switch (r) {
-      case RecordKind::key32:
-        return Shape::k4;
-      case RecordKind::pair32:
-        return Shape::k4_r;
-      case RecordKind::key64:
-        return Shape::k8;
-      case RecordKind::pair64:
-        return Shape::k8_r;
-      case RecordKind::generic:
-        return Shape::any;
-    }
-  }
-  const auto is = [&](RecordKind x, RecordKind y) { return r == x && s == y; };
-  if (is(RecordKind::key32, RecordKind::key32)) return Shape::k4;
-  if (is(RecordKind::pair32, RecordKind::key32)) return Shape::k4_r;
-  if (is(RecordKind::key32, RecordKind::pair32)) return Shape::k4_s;
-  if (is(RecordKind::pair32, RecordKind::pair32)) return Shape::k4_rs;
-  if (is(RecordKind::key64, RecordKind::key64)) return Shape::k8;
-  if (is(RecordKind::pair64, RecordKind::key64)) return Shape::k8_r;
-  if (is(RecordKind::key64, RecordKind::pair64)) return Shape::k8_s;
-  if (is(RecordKind::pair64, RecordKind::pair64)) return Shape::k8_rs;
-  return Shape::any;
+  if (keeps_pairs(kind) && key_bytes(r) != key_bytes(s)) return;
+  small_key_bytes_ = key_bytes(r);
+  has_r_value_ = has_value(r);
+  has_s_value_ = keeps_pairs(kind) && has_value(s);
 }
 
 void RowLayout::write_part(const std::byte* s, std::byte* part) const {

@@ -81,20 +81,6 @@ class RowLayout {
   static constexpr std::size_t kMaxRowBytes = 2 * kMaxRecordBytes;
 
  private:
-  // Rows of a key of K bytes, V bytes of R's and W of S's: records begin with the key, and the rest
-  // is the value.
-  enum class Shape {
-    any,  // by the list of steps
-    k4,   // the key alone
-    k4_r,
-    k4_s,
-    k4_rs,
-    k8,
-    k8_r,
-    k8_s,
-    k8_rs,
-  };
-
   enum class CopySource { r, s, reversed_s, zero, constant };
   struct CopyStep {
     CopySource source;
@@ -112,12 +98,14 @@ class RowLayout {
   void add_rest(JoinSide side, const RecordFormat& format);
   void parse(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind,
              std::string_view layout);
-  Shape find_shape(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind) const;
+  void find_shape(const std::array<RecordFormat, kJoinSides>& formats, JoinKind kind);
   const CopySteps& stretches_of(const RowRecords& records) const {
     return records.s == nullptr ? only_r_ : records.r == nullptr ? only_s_ : both_;
   }
   static void write_steps(const CopySteps& steps, const RowRecords& records, std::byte* out);
 
+  // Rows of a key of K bytes, V bytes of R's and W of S's: records begin with the key, and the rest
+  // is the value.
   template <std::size_t K, std::size_t V, std::size_t W>
   static void write_small(const RowRecords& records, std::byte* out) {
     if (records.r != nullptr) {
@@ -142,8 +130,20 @@ class RowLayout {
     }
   }
 
+  template <std::size_t K, class RecordsOf>
+  void write_all_of_key(std::size_t count, RecordsOf& records_of, std::byte* out) const {
+    if (has_r_value_ && has_s_value_) return write_all_small<K, K, K>(count, records_of, out);
+    if (has_r_value_) return write_all_small<K, K, 0>(count, records_of, out);
+    if (has_s_value_) return write_all_small<K, 0, K>(count, records_of, out);
+    write_all_small<K, 0, 0>(count, records_of, out);
+  }
+
   std::size_t row_bytes_ = 0;
-  Shape shape_ = Shape::any;
+  // 4 or 8: rows are of a key of so many bytes in front and, of R and S, values of as many; 0: any,
+  // by the list of steps.
+  std::size_t small_key_bytes_ = 0;
+  bool has_r_value_ = false;
+  bool has_s_value_ = false;
   CopySteps both_, only_r_, only_s_;
   CopySteps with_part_;  // both_, with a part of S in place of S
   std::size_t part_bytes_ = 0;
@@ -152,28 +152,11 @@ class RowLayout {
 
 template <class RecordsOf>
 void RowLayout::write_each(std::size_t count, RecordsOf&& records_of, std::byte* out) const {
-  switch (shape_) {
-    case Shape::k4:
-      return write_all_small<4, 0, 0>(count, records_of, out);
-    case Shape::k4_r:
-      return write_all_small<4, 4, 0>(count, records_of, out);
-    case Shape::k4_s:
-      return write_all_small<4, 0, 4>(count, records_of, out);
-    case Shape::k4_rs:
-      return write_all_small<4, 4, 4>(count, records_of, out);
-    case Shape::k8:
-      return write_all_small<8, 0, 0>(count, records_of, out);
-    case Shape::k8_r:
-      return write_all_small<8, 8, 0>(count, records_of, out);
-    case Shape::k8_s:
-      return write_all_small<8, 0, 8>(count, records_of, out);
-    case Shape::k8_rs:
-      return write_all_small<8, 8, 8>(count, records_of, out);
-    case Shape::any:
-      for (std::size_t i = 0; i < count; ++i, out += row_bytes_) {
-        const RowRecords records = records_of(i);
-        write_steps(stretches_of(records), records, out);
-      }
+  if (small_key_bytes_ == 4) return write_all_of_key<4>(count, records_of, out);
+  if (small_key_bytes_ == 8) return write_all_of_key<8>(count, records_of, out);
+  for (std::size_t i = 0; i < count; ++i, out += row_bytes_) {
+    const RowRecords records = records_of(i);
+    write_steps(stretches_of(records), records, out);
   }
 }
 

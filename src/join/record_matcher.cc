@@ -211,22 +211,6 @@ class Matcher final : public RecordMatcher {
   SKeys s_keys_;
 };
 
-enum class Reading { native32, native64, one_word, words };
-
-Reading reading_of(const KeyLayout& layout) {
-  switch (layout.kind()) {
-    case RecordKind::key32:
-    case RecordKind::pair32:
-      return Reading::native32;
-    case RecordKind::key64:
-    case RecordKind::pair64:
-      return Reading::native64;
-    case RecordKind::generic:
-      break;
-  }
-  return layout.words() == 1 ? Reading::one_word : Reading::words;
-}
-
 }  // namespace
 
 void RecordSequence::append(const Segment& segment) {
@@ -260,19 +244,14 @@ void RecordSequence::add_to(MultisetHash& hash) const {
 std::unique_ptr<RecordMatcher> make_record_matcher(const KeyLayout& r, const KeyLayout& s,
                                                    JoinKind kind) {
   XXL_CHECK(r.words() == s.words());
-  const Reading reading = reading_of(r);
   // Native numbers of 4 bytes are in the upper half of a word: both sides must be read alike.
-  if (reading == reading_of(s)) {
-    switch (reading) {
-      case Reading::native32:
-        return std::make_unique<Matcher<NativeKeys<std::uint32_t>, NativeKeys<std::uint32_t>>>(
-            r, s, kind);
-      case Reading::native64:
-        return std::make_unique<Matcher<NativeKeys<std::uint64_t>, NativeKeys<std::uint64_t>>>(
-            r, s, kind);
-      default:
-        break;
-    }
+  if (is_native32(r.kind()) && is_native32(s.kind())) {
+    return std::make_unique<Matcher<NativeKeys<std::uint32_t>, NativeKeys<std::uint32_t>>>(r, s,
+                                                                                           kind);
+  }
+  if (is_native64(r.kind()) && is_native64(s.kind())) {
+    return std::make_unique<Matcher<NativeKeys<std::uint64_t>, NativeKeys<std::uint64_t>>>(r, s,
+                                                                                           kind);
   }
   if (r.words() == 1) return std::make_unique<Matcher<WordKeys<true>, WordKeys<true>>>(r, s, kind);
   return std::make_unique<Matcher<WordKeys<false>, WordKeys<false>>>(r, s, kind);

@@ -171,43 +171,34 @@ void StreamJoiner::break_stall() {
 
 // ---- records in memory ----
 
+// The block that has record `index`.
+std::deque<StreamJoiner::Held>::const_iterator StreamJoiner::holder(const SideStream& side,
+                                                                    std::uint64_t index) const {
+  return std::upper_bound(side.blocks.begin(), side.blocks.end(), index,
+                          [](std::uint64_t i, const Held& h) { return i < h.first; }) -
+         1;
+}
+
 const std::byte* StreamJoiner::record(const SideStream& side, std::uint64_t index) const {
-  const auto held = std::upper_bound(side.blocks.begin(), side.blocks.end(), index,
-                                     [](std::uint64_t i, const Held& h) { return i < h.first; }) -
-                    1;
+  const auto held = holder(side, index);
   return held->block.records.records + (index - held->first) * side.layout->record_bytes();
 }
 
-// First index in [low, high) for which before(record) no longer holds.
-template <class Before>
-std::uint64_t StreamJoiner::partition_point(const SideStream& side, std::uint64_t low,
-                                            std::uint64_t high, Before before) const {
-  return partition_index(low, high,
-                         [&](std::uint64_t index) { return before(record(side, index)); });
-}
-
-// First record of `side` in [position, high) whose key is not below that of `key`, of `other`.
-std::uint64_t StreamJoiner::lower_bound(const SideStream& side, std::uint64_t high,
-                                        const SideStream& other, const std::byte* key) const {
-  return partition_point(side, side.position, high, [&](const std::byte* record) {
-    return compare_keys(*side.layout, record, *other.layout, key) < 0;
-  });
-}
-
-std::uint64_t StreamJoiner::upper_bound(const SideStream& side, std::uint64_t high,
-                                        const SideStream& other, const std::byte* key) const {
-  return partition_point(side, side.position, high, [&](const std::byte* record) {
-    return compare_keys(*side.layout, record, *other.layout, key) <= 0;
+// First record of `side` in [position, high) whose key is not below that of `key`, of `other`, nor
+// equal to it with `behind_equal`.
+std::uint64_t StreamJoiner::bound(const SideStream& side, std::uint64_t high,
+                                  const SideStream& other, const std::byte* key,
+                                  bool behind_equal) const {
+  return partition_index(side.position, high, [&](std::uint64_t index) {
+    return compare_keys(*side.layout, record(side, index), *other.layout, key) <
+           (behind_equal ? 1 : 0);
   });
 }
 
 void StreamJoiner::take(SideStream& side, std::uint64_t end, RecordSequence& records) const {
   std::uint64_t at = side.position;
   if (at == end) return;
-  auto held = std::upper_bound(side.blocks.begin(), side.blocks.end(), at,
-                               [](std::uint64_t i, const Held& h) { return i < h.first; }) -
-              1;
-  for (; at < end; ++held) {
+  for (auto held = holder(side, at); at < end; ++held) {
     const Segment& block = held->block.records;
     const std::uint64_t count = std::min(end, held->first + block.count) - at;
     records.append({block.records + (at - held->first) * side.layout->record_bytes(),
@@ -413,24 +404,20 @@ void StreamJoiner::match(JoinPiece& piece) {
   });
 }
 
-// Takes the next part off the piece's rows; returns how many.
-std::uint64_t StreamJoiner::take_part(JoinPiece& piece) {
-  const std::uint64_t most = context_.part_bytes / context_.rows.row_bytes();
-  const std::uint64_t rows = std::min(most, piece.rows_left);
+// Takes the next rows off the piece's.
+void StreamJoiner::take_rows(JoinPiece& piece, std::uint64_t rows) {
   piece.rows_left -= rows;
-  if (piece.rows_left == 0) return rows;
-  std::uint64_t left = rows;
-  while (left > 0) {
+  if (piece.rows_left == 0) return;
+  while (rows > 0) {
     const std::uint64_t in_match = piece.list[piece.at_match].row_count() - piece.at_row;
-    const std::uint64_t taken = std::min(left, in_match);
-    left -= taken;
+    const std::uint64_t taken = std::min(rows, in_match);
+    rows -= taken;
     piece.at_row += taken;
     if (taken == in_match) {
       ++piece.at_match;
       piece.at_row = 0;
     }
   }
-  return rows;
 }
 
 void StreamJoiner::write_parts() {
@@ -448,7 +435,7 @@ void StreamJoiner::write_parts() {
       if (!place) return;
       const std::size_t match = piece.at_match;
       const std::uint64_t row = piece.at_row;
-      take_part(piece);
+      take_rows(piece, rows);
       ++piece.parts;
       ++running_;
       run_task(context_.workers, context_.mailbox, in_flight_,

@@ -132,13 +132,17 @@ class StreamJoiner {
   SideStream& side_of(JoinSide side) { return sides_[static_cast<std::size_t>(side)]; }
   const SideStream& side_of(JoinSide side) const { return sides_[static_cast<std::size_t>(side)]; }
   const std::byte* record(const SideStream& side, std::uint64_t index) const;
-  template <class Before>
-  std::uint64_t partition_point(const SideStream& side, std::uint64_t low, std::uint64_t high,
-                                Before before) const;
+  std::deque<Held>::const_iterator holder(const SideStream& side, std::uint64_t index) const;
+  std::uint64_t bound(const SideStream& side, std::uint64_t high, const SideStream& other,
+                      const std::byte* key, bool behind_equal) const;
   std::uint64_t lower_bound(const SideStream& side, std::uint64_t high, const SideStream& other,
-                            const std::byte* key) const;
+                            const std::byte* key) const {
+    return bound(side, high, other, key, false);
+  }
   std::uint64_t upper_bound(const SideStream& side, std::uint64_t high, const SideStream& other,
-                            const std::byte* key) const;
+                            const std::byte* key) const {
+    return bound(side, high, other, key, true);
+  }
 
   void retire(SideStream& side, std::uint64_t end);
   void retire_joined();
@@ -150,7 +154,7 @@ class StreamJoiner {
   void take(SideStream& side, std::uint64_t end, RecordSequence& records) const;
   void match(JoinPiece& piece);
   void write_parts();
-  std::uint64_t take_part(JoinPiece& piece);
+  void take_rows(JoinPiece& piece, std::uint64_t rows);
   void finish_pieces();
   void release(JoinSide side);
 

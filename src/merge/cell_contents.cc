@@ -21,24 +21,11 @@ std::size_t blocks_in_scratch(const std::vector<MergeSource>& sources) {
   return blocks;
 }
 
-}  // namespace
-
-// The records of a part.
-class CellContents::PartCursor final : public RecordCursor {
+// Coded records, one behind the other.
+class CodedCursor final : public RecordCursor {
  public:
-  PartCursor(const MergeSource& source, const CellPart& part)
-      : source_(source),
-        at_(part.begin),
-        end_(part.end),
-        item_(part.first_item),
-        last_item_(part.last_item) {}
-
+  CodedCursor(const char* begin, const char* end) : at_(begin), end_(end) {}
   bool advance() override {
-    if (source_.run == nullptr) {
-      if (item_ == last_item_) return false;
-      record_ = chunk_record(source_.resident.memory, source_.resident.items[item_++].place());
-      return true;
-    }
     if (at_ == end_) return false;
     record_ = coded_record(at_);
     at_ = record_.data() + record_.size();
@@ -47,13 +34,21 @@ class CellContents::PartCursor final : public RecordCursor {
   std::string_view record() const override { return record_; }
 
  private:
-  const MergeSource& source_;
   const char* at_;
   const char* end_;
-  std::size_t item_;
-  std::size_t last_item_;
   std::string_view record_;
 };
+
+}  // namespace
+
+// The records of a part.
+std::unique_ptr<RecordCursor> CellContents::cursor_of(const CellPart& part) const {
+  const MergeSource& source = sources_[part.source];
+  if (source.run != nullptr) return std::make_unique<CodedCursor>(part.begin, part.end);
+  ResidentRun run = source.resident;
+  run.items = run.items.subspan(part.first_item, part.last_item - part.first_item);
+  return std::make_unique<ResidentCursor>(run);
+}
 
 GeneralCells CellContents::plan_cells(const std::vector<MergeSource>& sources,
                                       const std::vector<MergeSide>& sides, std::uint64_t cell_bytes,
@@ -382,7 +377,7 @@ std::vector<RecordMerge> CellContents::merge_held(const CellSlice& cell, bool ma
   for (std::size_t side = 0; side < sides_.size(); ++side) {
     std::vector<std::unique_ptr<RecordCursor>> cursors;
     for (const CellPart& part : parts_of_side(parts, side)) {
-      cursors.push_back(std::make_unique<PartCursor>(sources_[part.source], part));
+      cursors.push_back(cursor_of(part));
     }
     merges.emplace_back(std::move(cursors), *sides_[side].keys, marks_same);
   }
@@ -397,8 +392,7 @@ std::vector<RecordMerge> CellContents::merge_streamed(std::size_t cell, bool mar
     if (sources_[source].run != nullptr) {
       of_side.push_back(std::make_unique<BlockCursor>(*this, source, cell, memory));
     } else {
-      of_side.push_back(
-          std::make_unique<PartCursor>(sources_[source], resident_part(source, {cell})));
+      of_side.push_back(cursor_of(resident_part(source, {cell})));
     }
   }
   std::vector<RecordMerge> merges;

@@ -138,7 +138,6 @@ class CellContents {
     std::uint64_t bytes = 0;  // of the records
     bool fits = true;
   };
-  class PartCursor;
   class BlockCursor;
 
   static GeneralCells plan_cells(const std::vector<MergeSource>& sources,
@@ -152,6 +151,7 @@ class CellContents {
                   std::size_t from, std::vector<std::uint32_t>& starts) const;
   std::size_t resident_cut(const MergeSource& source, std::size_t cell, std::size_t from = 0,
                            std::size_t step = ~std::size_t{0}) const;
+  std::unique_ptr<RecordCursor> cursor_of(const CellPart& part) const;
   CellPart resident_part(std::size_t source, const CellSlice& slice) const;
   std::vector<CellPart> parts_of(const CellSlice& slice);
   std::span<const CellPart> parts_of_side(const std::vector<CellPart>& parts,

@@ -114,7 +114,7 @@ std::optional<NeededBlock> GeneralMerger::next_needed(std::size_t& at) const {
 
 void GeneralMerger::run(const std::function<void(std::uint64_t)>& on_progress) {
   advance();
-  try {
+  monitor_.run([&] {
     std::uint64_t reported = 0;
     for (;;) {
       std::uint64_t done;
@@ -132,8 +132,7 @@ void GeneralMerger::run(const std::function<void(std::uint64_t)>& on_progress) {
       reported = done;
       if (finished) break;
     }
-  } catch (const Monitor::Abandoned&) {
-  }
+  });
   monitor_.check();
 }
 
@@ -154,9 +153,9 @@ void GeneralMerger::advance() {
       if (cell_[cell].missing > 0) break;
       // With the lock held, so that workers get the cells in order: a later one waits for the
       // turn of an earlier one.
-      workers_.run([this, cell, streamed, token = in_flight_.begin()](unsigned thread) mutable {
+      workers_.run([this, cell, token = in_flight_.begin()](unsigned thread) mutable {
         monitor_.guard([&] {
-          streamed ? stream_cell(cell) : merge_cell(cell, thread);
+          merge_cell(cell, thread);
           cell_done(cell);
         });
         token.reset();
@@ -239,22 +238,18 @@ void GeneralMerger::merge_cell(std::size_t cell, unsigned thread) {
       return work_.skip(cell - first_cell_);
     }
   }
+  const bool streamed = cell_[cell].kind == CellKind::streamed;
   bool more;
   std::vector<CellRecords> records;
-  if (contents_.sort_cell({cell}, workspaces_[thread], records)) {
+  if (!streamed && contents_.sort_cell({cell}, workspaces_[thread], records)) {
     more = work_.take(cell - first_cell_, records);
   } else {
-    std::vector<RecordMerge> merges = contents_.merge_held({cell}, work_.marks_same());
+    std::vector<RecordMerge> merges =
+        streamed ? contents_.merge_streamed(cell, work_.marks_same(), memory_)
+                 : contents_.merge_held({cell}, work_.marks_same());
     more = work_.stream(cell - first_cell_, merges);
   }
   if (more) return;
-  auto lock = monitor_.lock();
-  has_enough_ = true;
-}
-
-void GeneralMerger::stream_cell(std::size_t cell) {
-  std::vector<RecordMerge> merges = contents_.merge_streamed(cell, work_.marks_same(), memory_);
-  if (work_.stream(cell - first_cell_, merges)) return;
   auto lock = monitor_.lock();
   has_enough_ = true;
 }

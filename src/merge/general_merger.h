@@ -57,7 +57,6 @@ class GeneralMerger {
   void cell_done(std::size_t cell);
 
   void merge_cell(std::size_t cell, unsigned thread);
-  void stream_cell(std::size_t cell);
   void give_back(MergeBlock& block);
 
   CellContents contents_;

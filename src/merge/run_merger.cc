@@ -127,44 +127,31 @@ bool RunMerger::cut_piece() {
   merged_ += cut_->records;
   pieces_.push_back({std::move(*place), std::move(cut_->ends)});
   ++pieces_running_;
+  PieceSorter* large = nullptr;
   if (region_is_large_) {
     handed_over_ += cut_->records;
-    PieceSorter& sorter = *large_free_.back();
+    large = large_free_.back();
     large_free_.pop_back();
-    sort_large_piece(pieces_.back(), std::move(cut_->segments), sorter);
-  } else {
-    sort_piece(pieces_.back(), std::move(cut_->segments));
   }
+  sort_piece(pieces_.back(), std::move(cut_->segments), large);
   cut_.reset();
   return true;
 }
 
-void RunMerger::sort_piece(RunningPiece& piece, std::vector<Segment> segments) {
+// `large`: the sorter of an accelerator; null: that of the worker.
+void RunMerger::sort_piece(RunningPiece& piece, std::vector<Segment> segments, PieceSorter* large) {
   run_task(context_.workers, context_.mailbox, in_flight_,
-           [this, &piece, segments = std::move(segments)](unsigned thread) {
-             emit(piece, segments, *context_.sorters[thread]);
-             context_.mailbox.post([this, &piece] { piece_done(piece); });
-           });
-}
-
-// The same on an accelerator.
-void RunMerger::sort_large_piece(RunningPiece& piece, std::vector<Segment> segments,
-                                 PieceSorter& sorter) {
-  run_task(context_.workers, context_.mailbox, in_flight_,
-           [this, &piece, segments = std::move(segments), &sorter](unsigned) {
-             emit(piece, segments, sorter);
-             context_.mailbox.post([this, &piece, &sorter] {
-               large_free_.push_back(&sorter);
+           [this, &piece, segments = std::move(segments), large](unsigned thread) {
+             output_.emit(std::move(piece.place), [&]() -> const RecordSource& {
+               PieceSorter& sorter = large != nullptr ? *large : *context_.sorters[thread];
+               sorter.sort(segments);
+               return sorter;
+             });
+             context_.mailbox.post([this, &piece, large] {
+               if (large != nullptr) large_free_.push_back(large);
                piece_done(piece);
              });
            });
-}
-
-void RunMerger::emit(RunningPiece& piece, std::span<const Segment> segments, PieceSorter& sorter) {
-  output_.emit(std::move(piece.place), [&]() -> const RecordSource& {
-    sorter.sort(segments);
-    return sorter;
-  });
 }
 
 void RunMerger::piece_done(RunningPiece& piece) {

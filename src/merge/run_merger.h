@@ -85,9 +85,7 @@ class RunMerger {
   bool plan_whole_cells();
   bool cut_piece();
   void check_fits(std::uint64_t records) const;
-  void sort_piece(RunningPiece& piece, std::vector<Segment> segments);
-  void sort_large_piece(RunningPiece& piece, std::vector<Segment> segments, PieceSorter& sorter);
-  void emit(RunningPiece& piece, std::span<const Segment> segments, PieceSorter& sorter);
+  void sort_piece(RunningPiece& piece, std::vector<Segment> segments, PieceSorter* large);
   void piece_done(RunningPiece& piece);
 
   const MergeContext& context_;

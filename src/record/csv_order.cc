@@ -1,12 +1,14 @@
 #include "record/csv_order.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "base/error.h"
 #include "base/quote.h"
 #include "record/csv_rows.h"
+#include "record/digits.h"
 
 namespace xxl {
 namespace {
@@ -53,8 +55,7 @@ CsvColumn take_column(std::string_view& rest, std::string_view spec, std::string
   const auto [text, quoted] = take_word(rest, spec, option);
   if (text.empty()) throw_bad_option(option, spec, "it starts with a column: a number or a name");
   CsvColumn column;
-  if (quoted ||
-      !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+  if (quoted || !std::all_of(text.begin(), text.end(), is_digit)) {
     column.name = text;
     return column;
   }
@@ -68,12 +69,13 @@ CsvColumn take_column(std::string_view& rest, std::string_view spec, std::string
   return column;
 }
 
+// In the order of CsvType.
+constexpr std::array<std::string_view, 4> kTypeWords = {"text", "number", "integer", "date"};
+
 std::optional<CsvType> type_of(std::string_view word) {
-  if (word == "text") return CsvType::text;
-  if (word == "number") return CsvType::number;
-  if (word == "integer") return CsvType::integer;
-  if (word == "date") return CsvType::date;
-  return {};
+  const auto found = std::find(kTypeWords.begin(), kTypeWords.end(), word);
+  if (found == kTypeWords.end()) return {};
+  return static_cast<CsvType>(found - kTypeWords.begin());
 }
 
 bool is_by_name(const CsvColumn& column) {
@@ -83,17 +85,7 @@ bool is_by_name(const CsvColumn& column) {
 }  // namespace
 
 std::string_view type_word(CsvType type) {
-  switch (type) {
-    case CsvType::text:
-      break;
-    case CsvType::number:
-      return "number";
-    case CsvType::integer:
-      return "integer";
-    case CsvType::date:
-      return "date";
-  }
-  return "text";
+  return kTypeWords[static_cast<std::size_t>(type)];
 }
 
 std::optional<InvalidKeys> invalid_keys_named(std::string_view word) {

@@ -43,8 +43,8 @@ class KeyLabels {
   // From any thread.
   std::uint64_t word(const std::byte* record) const;
 
-  // A member that records are probably ordered by, at least first (guess_member.h). What it says is
-  // always checked, so that it only saves comparisons. To be set before others use it.
+  // A member that records are probably ordered by, at least first. What it says is always checked,
+  // so that it only saves comparisons. To be set before others use it.
   void set_guess(RecordFormat guess) {
     guess_ = std::make_unique<const RecordFormat>(std::move(guess));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "record/field_value.h"
 
 namespace xxl {
 namespace {
@@ -11,21 +12,12 @@ constexpr std::uint64_t low_bits(std::size_t bits) {
   return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
 }
 
-bool is_signed(KeyType type) {
-  return type == KeyType::i8 || type == KeyType::i16 || type == KeyType::i32 ||
-         type == KeyType::i64;
-}
-
-bool is_float(KeyType type) {
-  return type == KeyType::f32 || type == KeyType::f64;
-}
-
 // The transformation of the field's bits into an unsigned number of the same order.
 KeyTransform transform_of(const KeyField& field) {
   KeyTransform transform;
   const std::size_t bits = 8 * std::min<std::size_t>(field.length, 8);
-  if (is_signed(field.type)) transform.flip = std::uint64_t{1} << (bits - 1);
-  transform.is_float = is_float(field.type);
+  if (is_signed(field)) transform.flip = std::uint64_t{1} << (bits - 1);
+  transform.is_float = is_float(field);
   if (field.descending) transform.flip ^= low_bits(bits);
   return transform;
 }

@@ -1,19 +1,17 @@
 #include "record/key_text.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
+
+#include "record/field_value.h"
 
 namespace xxl {
 namespace {
 
 template <class Number>
-std::string number_text(const char* bytes) {
-  Number number;
-  std::memcpy(&number, bytes, sizeof number);
+std::string number_text(Number number) {
   std::array<char, 64> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
   return {text.data(), end};
@@ -31,35 +29,13 @@ std::string hexadecimal(std::string_view bytes) {
 }
 
 std::string field_text(const KeyField& field, std::string_view record) {
-  std::string bytes(record.substr(field.offset, field.length));
-  if (field.type == KeyType::bytes) return hexadecimal(bytes);
-  if (field.big_endian) std::reverse(bytes.begin(), bytes.end());  // (this machine is not)
-  const char* at = bytes.data();
-  switch (field.type) {
-    case KeyType::u8:
-      return number_text<std::uint8_t>(at);
-    case KeyType::u16:
-      return number_text<std::uint16_t>(at);
-    case KeyType::u32:
-      return number_text<std::uint32_t>(at);
-    case KeyType::u64:
-      return number_text<std::uint64_t>(at);
-    case KeyType::i8:
-      return number_text<std::int8_t>(at);
-    case KeyType::i16:
-      return number_text<std::int16_t>(at);
-    case KeyType::i32:
-      return number_text<std::int32_t>(at);
-    case KeyType::i64:
-      return number_text<std::int64_t>(at);
-    case KeyType::f32:
-      return number_text<float>(at);
-    case KeyType::f64:
-      return number_text<double>(at);
-    case KeyType::bytes:
-      break;
-  }
-  return hexadecimal(bytes);
+  if (field.type == KeyType::bytes) return hexadecimal(record.substr(field.offset, field.length));
+  const auto* const bytes = reinterpret_cast<const std::byte*>(record.data());
+  if (field.type == KeyType::f32) return number_text(static_cast<float>(real_of(field, bytes)));
+  if (field.type == KeyType::f64) return number_text(real_of(field, bytes));
+  const __int128 value = integer_of(field, bytes);
+  return is_signed(field) ? number_text(static_cast<std::int64_t>(value))
+                          : number_text(static_cast<std::uint64_t>(value));
 }
 
 }  // namespace

@@ -71,6 +71,15 @@ void check_compatible(LineKeyFlags flags) {
   throw Error(ErrorCode::usage, "options '-" + line_key_letters(flags) + "' are incompatible");
 }
 
+// All but b, which has two.
+constexpr std::pair<char, bool LineKeyFlags::*> kFlags[] = {
+    {'d', &LineKeyFlags::dictionary},      {'f', &LineKeyFlags::fold},
+    {'g', &LineKeyFlags::general_numeric}, {'h', &LineKeyFlags::human_numeric},
+    {'i', &LineKeyFlags::printing},        {'M', &LineKeyFlags::month},
+    {'n', &LineKeyFlags::numeric},         {'R', &LineKeyFlags::random},
+    {'r', &LineKeyFlags::reverse},         {'V', &LineKeyFlags::version},
+};
+
 constexpr std::pair<std::string_view, char> kSortWords[] = {
     {"general-numeric", 'g'}, {"human-numeric", 'h'}, {"month", 'M'},
     {"numeric", 'n'},         {"random", 'R'},        {"version", 'V'},
@@ -111,44 +120,17 @@ bool LineKeyFlags::compares_plainly() const {
 }
 
 bool set_line_key_flag(char letter, BlankSide blanks, LineKeyFlags& flags) {
-  switch (letter) {
-    case 'b':
-      if (blanks != BlankSide::end) flags.skip_start_blanks = true;
-      if (blanks != BlankSide::start) flags.skip_end_blanks = true;
-      return true;
-    case 'd':
-      flags.dictionary = true;
-      return true;
-    case 'f':
-      flags.fold = true;
-      return true;
-    case 'g':
-      flags.general_numeric = true;
-      return true;
-    case 'h':
-      flags.human_numeric = true;
-      return true;
-    case 'i':
-      flags.printing = true;
-      return true;
-    case 'M':
-      flags.month = true;
-      return true;
-    case 'n':
-      flags.numeric = true;
-      return true;
-    case 'R':
-      flags.random = true;
-      return true;
-    case 'r':
-      flags.reverse = true;
-      return true;
-    case 'V':
-      flags.version = true;
-      return true;
-    default:
-      return false;
+  if (letter == 'b') {
+    if (blanks != BlankSide::end) flags.skip_start_blanks = true;
+    if (blanks != BlankSide::start) flags.skip_end_blanks = true;
+    return true;
   }
+  for (const auto& [name, flag] : kFlags) {
+    if (name != letter) continue;
+    flags.*flag = true;
+    return true;
+  }
+  return false;
 }
 
 LineKeyField parse_line_key(std::string_view argument) {
@@ -266,21 +248,10 @@ bool needs_random(const LineOrder& order) {
 }
 
 std::string line_key_letters(const LineKeyFlags& flags) {
-  std::string letters;
-  const auto add = [&](bool set, char letter) {
-    if (set) letters += letter;
-  };
-  add(flags.skip_start_blanks || flags.skip_end_blanks, 'b');
-  add(flags.dictionary, 'd');
-  add(flags.fold, 'f');
-  add(flags.general_numeric, 'g');
-  add(flags.human_numeric, 'h');
-  add(flags.printing && !flags.dictionary, 'i');
-  add(flags.month, 'M');
-  add(flags.numeric, 'n');
-  add(flags.random, 'R');
-  add(flags.reverse, 'r');
-  add(flags.version, 'V');
+  std::string letters = flags.skip_start_blanks || flags.skip_end_blanks ? "b" : "";
+  for (const auto& [letter, flag] : kFlags) {
+    if (flags.*flag && !(letter == 'i' && flags.dictionary)) letters += letter;
+  }
   return letters;
 }
 

@@ -47,12 +47,11 @@ class RecordKey {
   int compare(const RecordKey& other) const {
     const int order = beginning().compare(other.beginning());
     if (order != 0 || is_record_ || is_whole_) return order;
-    return compare_rest(other);
+    // Both agree in their kept parts.
+    return compare_keys(*keys_, record_, *other.keys_, other.record_);
   }
 
  private:
-  int compare_rest(const RecordKey& other) const;
-
   const KeyExtractor* keys_ = nullptr;
   std::string_view record_;
   std::string made_;

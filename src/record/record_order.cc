@@ -23,16 +23,8 @@ std::optional<std::uint64_t> first_native_disorder(const KeyLayout& layout,
 
 std::optional<std::uint64_t> first_disorder(const KeyLayout& layout,
                                             std::span<const std::byte> records) {
-  switch (layout.kind()) {
-    case RecordKind::key32:
-    case RecordKind::pair32:
-      return first_native_disorder<std::uint32_t>(layout, records);
-    case RecordKind::key64:
-    case RecordKind::pair64:
-      return first_native_disorder<std::uint64_t>(layout, records);
-    case RecordKind::generic:
-      break;
-  }
+  if (is_native32(layout.kind())) return first_native_disorder<std::uint32_t>(layout, records);
+  if (is_native64(layout.kind())) return first_native_disorder<std::uint64_t>(layout, records);
   const std::size_t record_bytes = layout.record_bytes();
   for (std::size_t at = record_bytes; at < records.size(); at += record_bytes) {
     const std::byte* const record = records.data() + at;

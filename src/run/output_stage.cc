@@ -384,11 +384,7 @@ void OutputStage::commit(const Span& span) {
 
 // Failures are thrown by the mailbox: on a worker nothing would catch them.
 void OutputStage::finish_block(const OutputBlock& block, std::size_t bytes) {
-  try {
-    sink_.put({block.buffer, bytes, block.index});
-  } catch (...) {
-    mailbox_.post([failure = std::current_exception()] { std::rethrow_exception(failure); });
-  }
+  mailbox_.guard([&] { sink_.put({block.buffer, bytes, block.index}); });
 }
 
 void OutputStage::finish() {

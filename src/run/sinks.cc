@@ -47,10 +47,7 @@ void OutputSink::put(const FinishedBlock& block) {
 }
 
 void OutputSink::finish() {
-  try {
-    sink_->finish();
-  } catch (const Monitor::Abandoned&) {
-  }
+  monitor_->run([&] { sink_->finish(); });
   monitor_->check();
 }
 

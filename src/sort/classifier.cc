@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "sort/load.h"
+#include "base/load.h"
+#include "record/native_key.h"
 
 namespace xxl {
 namespace {
@@ -182,8 +183,8 @@ void Classifier::classify_with(const Segment& segment, std::uint16_t* ids, std::
 void Classifier::classify(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts) const {
   const auto flip = layout_.transform().flip;
   const bool is_float = layout_.transform().is_float;
-  const bool wide = layout_.kind() == RecordKind::key64 || layout_.kind() == RecordKind::pair64;
-  const bool narrow = layout_.kind() == RecordKind::key32 || layout_.kind() == RecordKind::pair32;
+  const bool wide = is_native64(layout_.kind());
+  const bool narrow = is_native32(layout_.kind());
   const auto by_layout = [this](const std::byte* r) { return layout_.word(r, 0); };
   if (wide && !is_float) {
     classify_with(segment, ids, counts,

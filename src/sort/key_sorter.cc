@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "sort/load.h"
+#include "base/load.h"
 #include "sort/radix_sort.h"
 
 namespace xxl {
