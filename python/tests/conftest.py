@@ -12,7 +12,6 @@ def pytest_addoption(parser):
     parser.addoption("--differential-count", type=int, default=200,
                      help="random sorts, and half as many random joins")
     parser.addoption("--differential-seed", type=int, default=1, help="of the first of them")
-    parser.addoption("--fuzz-count", type=int, default=400, help="malformed streams")
 
 
 def pytest_generate_tests(metafunc):

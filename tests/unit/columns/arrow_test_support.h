@@ -210,6 +210,7 @@ struct Batches {
   int error = 0;                                 // reported after the last batch
   int released = 0;                              // how often
   std::function<void(ArrowArray&)> change = {};  // of each array, before it is given
+  std::function<void(ArrowSchema&)> change_schema = {};
 
   void export_to(ArrowArrayStream* stream) {
     struct State {
@@ -219,7 +220,9 @@ struct Batches {
     *stream = {};
     stream->private_data = new State{this};
     stream->get_schema = [](ArrowArrayStream* self, ArrowSchema* schema) {
-      export_schema_of(static_cast<State*>(self->private_data)->of->batches.front(), schema);
+      Batches& of = *static_cast<State*>(self->private_data)->of;
+      export_schema_of(of.batches.front(), schema);
+      if (of.change_schema) of.change_schema(*schema);
       return 0;
     };
     stream->get_next = [](ArrowArrayStream* self, ArrowArray* array) {

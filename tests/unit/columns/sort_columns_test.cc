@@ -395,6 +395,9 @@ TEST(SortColumns, arrays_that_are_not_valid_are_refused) {
       [](ArrowArray& array) { array.n_children = 2; },
       [](ArrowArray& array) { array.n_children = 0; },
       [](ArrowArray& array) { array.children = nullptr; },
+      [](ArrowArray& array) { array.n_children = -1; },
+      [](ArrowArray& array) { array.children[0] = nullptr; },
+      [](ArrowArray& array) { array.n_buffers = -1; },
       [](ArrowArray& array) { array.n_buffers = 2; },
       [](ArrowArray& array) { array.children[0]->n_buffers = 2; },
       [](ArrowArray& array) { array.children[0]->buffers = nullptr; },
@@ -447,6 +450,30 @@ TEST(SortColumns, arrays_that_are_not_valid_are_refused) {
         },
         Error)
         << "change " << i;
+  }
+}
+
+TEST(SortColumns, schemas_that_are_not_valid_are_refused) {
+  const std::vector<std::function<void(ArrowSchema&)>> changes{
+      [](ArrowSchema& schema) { schema.format = nullptr; },
+      [](ArrowSchema& schema) { schema.children = nullptr; },
+      [](ArrowSchema& schema) { schema.n_children = -1; },
+      [](ArrowSchema& schema) { schema.children[0]->format = nullptr; },
+      [](ArrowSchema& schema) { schema.children[0]->format = "\xff"; },
+      [](ArrowSchema& schema) { schema.children[1]->children = nullptr; },
+      [](ArrowSchema& schema) { schema.children[1]->n_children = 0; },
+      [](ArrowSchema& schema) { schema.children[1]->children[0] = nullptr; },
+      [](ArrowSchema& schema) { schema.children[2]->format = "u"; },
+      [](ArrowSchema& schema) { schema.children[2]->dictionary->format = "?"; },
+      [](ArrowSchema& schema) { schema.children[0]->dictionary = schema.children[1]; },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    ArrowArrayStream from, to;
+    Batches in{.batches = {test::table({test::strings("a", {"x"}), test::lists("b", {{1}}),
+                                        test::dictionary("c", {0}, {"p"})})},
+               .change_schema = changes[i]};
+    in.export_to(&from);
+    EXPECT_THROW(sort_columns(&from, &to, kByA, little()), Error) << "change " << i;
   }
 }
 
