@@ -10,6 +10,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -22,19 +23,6 @@
 
 namespace xxl::cli {
 namespace {
-
-struct Entry {
-  std::string_view name;
-  int (*run)(const ParsedOptions& options);
-};
-
-constexpr Entry kEntries[] = {
-    {"gen", run_gen},            // make test data
-    {"validate", run_validate},  // check and sum up a file
-    {"probe", run_probe},        // measure disks, or GPUs
-    {"info", run_info},          // describe the program and the machine
-    {"help", run_help},
-};
 
 [[noreturn]] void throw_usage(const std::string& message) {
   throw Error(ErrorCode::usage, message + " (try 'xxl --help')");
@@ -54,6 +42,19 @@ bool stands_in_for(const std::string& program, std::string_view command) {
 int print(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   return kExitSuccess;
+}
+
+// xxl help [COMMAND].
+int run_help(const ParsedOptions& options) {
+  if (options.operands().empty()) return print(help_text());
+  if (options.operands().size() > 1) {
+    throw_usage(options.command(), "extra operand '" + options.operands()[1] + "'");
+  }
+  const CommandSpec* command = find_command(options.operands().front());
+  if (command == nullptr) {
+    throw_usage(options.command(), "unknown command '" + options.operands().front() + "'");
+  }
+  return print(help_text(*command, "xxl " + std::string(command->name)));
 }
 
 // Options of the program itself: --help, --version, and for the build only, --man and
@@ -81,25 +82,22 @@ int run_command(const Caller& caller, const std::string& name,
   if (print_if_asked(options, caller)) return kExitSuccess;
   if (name == "shuf") return run_shuf(caller, options);
   if (name == "set") return run_set(caller, options);
-  for (const Entry& entry : kEntries) {
-    if (entry.name == name) return entry.run(options);
-  }
-  check_failed("every command of the table has an entry", __FILE__, __LINE__);
+  if (name == "gen") return run_gen(options);
+  if (name == "validate") return run_validate(options);
+  if (name == "probe") return run_probe(options);
+  return name == "info" ? run_info(options) : run_help(options);
 }
 
 // How the program was called: through a link named sort, join or valsort, or as xxl with a command.
 Caller make_caller(const std::string& program, std::span<const std::string> arguments) {
-  struct StandIn {
-    std::string_view name;
-    int error_status;
-  };
-  for (const StandIn& stand_in : {StandIn{"sort", kExitError}, StandIn{"join", kExitJoinError},
-                                  StandIn{"valsort", kExitValsortError}}) {
-    if (!stands_in_for(program, stand_in.name)) continue;
+  for (const auto& [name, error_status] :
+       {std::pair{"sort", kExitError}, std::pair{"join", kExitJoinError},
+        std::pair{"valsort", kExitValsortError}}) {
+    if (!stands_in_for(program, name)) continue;
     return {.command = program,
             .prefix = program + ": ",
             .stands_in = true,
-            .error_status = stand_in.error_status};
+            .error_status = error_status};
   }
   if (!arguments.empty() && find_command(arguments.front()) != nullptr) {
     return {.command = "xxl " + arguments.front(), .prefix = "xxl: " + arguments.front() + ": "};

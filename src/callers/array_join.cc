@@ -18,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -117,15 +118,11 @@ std::size_t lower_bound(const Entries& entries, const std::byte* key, std::size_
   });
 }
 
-struct BothEntries {
-  Entries r, s;
-};
-
 // Entries of one word in the same order: the number of a key is that of the entries of both sides
 // before it.
-BothEntries number_keys(const Entries& r, const Entries& s, unsigned threads) {
+std::pair<Entries, Entries> number_keys(const Entries& r, const Entries& s, unsigned threads) {
   const std::size_t words = r.bytes / kWord - 1;
-  BothEntries numbered{{r.count, kEntryBytes}, {s.count, kEntryBytes}};
+  std::pair numbered{Entries(r.count, kEntryBytes), Entries(s.count, kEntryBytes)};
   // Slices of the larger side, which begin with a key, and what belongs to them of the other.
   const Entries& larger = r.count > s.count ? r : s;
   const std::size_t slices = kSlicesOfThread * threads;
@@ -149,8 +146,8 @@ BothEntries number_keys(const Entries& r, const Entries& s, unsigned threads) {
       const bool from_s = i == r_end || (j < s_end && compare(s.at(j), r.at(i), words) < 0);
       const std::byte* const key = from_s ? s.at(j) : r.at(i);
       const std::uint64_t number = i + j;
-      pass_group(r, i, r_end, key, number, numbered.r);
-      pass_group(s, j, s_end, key, number, numbered.s);
+      pass_group(r, i, r_end, key, number, numbered.first);
+      pass_group(s, j, s_end, key, number, numbered.second);
     }
   });
   return numbered;
@@ -313,9 +310,7 @@ class Joining {
     if (asked_ == Device::automatic) report_.no_gpu = "processors join faster";
     sort();
     if (layout_.words() > 1) {
-      BothEntries numbered = number_keys(r_, s_, threads_);
-      r_ = std::move(numbered.r);
-      s_ = std::move(numbered.s);
+      std::tie(r_, s_) = number_keys(r_, s_, threads_);
     }
     Rows rows(r_, s_, kind_, take_);
     match(rows);

@@ -14,12 +14,12 @@ namespace xxl::detail {
 namespace {
 
 // A record of an input.
-struct Parts {
+struct KeyAndRest {
   std::string_view key;  // with its count
   std::string_view rest;
 };
 
-Parts parts_of(std::string_view record) {
+KeyAndRest parts_of(std::string_view record) {
   const std::size_t key = sizeof(RecordCount) + LeadingKey::key_of(record).size();
   return {record.substr(0, key), record.substr(key)};
 }
@@ -39,14 +39,14 @@ class CallerRows final : public JoinRows {
     row += part;
   }
   void append_alone(JoinSide side, std::string_view record, std::string& row) override {
-    const Parts parts = parts_of(record);
+    const KeyAndRest parts = parts_of(record);
     if (side == JoinSide::r) return append_r(parts, JoinCore::kHasR, row);
     append_r({parts.key, {}}, JoinCore::kHasS, row);
     row += parts.rest;
   }
 
  private:
-  static void append_r(const Parts& r, std::byte sides, std::string& row) {
+  static void append_r(const KeyAndRest& r, std::byte sides, std::string& row) {
     row += static_cast<char>(sides);
     row += r.key;
     const auto bytes = static_cast<RecordCount>(r.rest.size());

@@ -168,8 +168,8 @@ void ClusterSort::split() {
   meter_.begin(Phase::merging, 0);
   server_ = std::make_unique<ScratchServer>(own_blocks(), sending_.span(), block_bytes);
   peers_.serve(server_.get());
-  const RunCuts cuts = split_runs(sorting_->run_layout(), runs, *scratch_,
-                                  {starts_, makes_groups()}, region_.span(), block_bytes, peers_);
+  const RunCuts cuts = split_runs(sorting_->run_layout(), runs, *scratch_, starts_, makes_groups(),
+                                  region_.span(), block_bytes, peers_);
   local_scratch_ = std::make_unique<LocalScratch>(*sorting_->scratch(), *scratch_, *io_, peers_);
   slices_ = exchange_slices(runs, cuts, *local_scratch_, peers_);
   report_.merged_runs = slices_.runs.size();

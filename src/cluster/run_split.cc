@@ -487,14 +487,14 @@ void RunSplit::narrow(Splitter& splitter, Verdict verdict, const Pivot& pivot) c
 }  // namespace
 
 RunCuts split_runs(const KeyLayout& layout, const std::vector<Run>& runs, BlockSource& source,
-                   const SplitRules& rules, std::span<std::byte> memory, std::size_t block_bytes,
-                   Peers& peers) {
+                   std::span<const std::uint64_t> starts, bool whole_keys,
+                   std::span<std::byte> memory, std::size_t block_bytes, Peers& peers) {
   const std::size_t ranks = peers.ranks();
-  RunSplit starts(layout, runs, source, rules.starts.first(ranks), memory, block_bytes, peers);
-  starts.find();
-  if (rules.whole_keys) starts.move_to_keys();
+  RunSplit split(layout, runs, source, starts.first(ranks), memory, block_bytes, peers);
+  split.find();
+  if (whole_keys) split.move_to_keys();
   RunCuts cuts;
-  for (std::size_t rank = 0; rank < ranks; ++rank) cuts.push_back(starts.places(rank));
+  for (std::size_t rank = 0; rank < ranks; ++rank) cuts.push_back(split.places(rank));
   std::vector<std::uint64_t> ends;
   std::uint64_t records = 0;
   for (const Run& run : runs) ends.push_back(run.records);
@@ -502,12 +502,12 @@ RunCuts split_runs(const KeyLayout& layout, const std::vector<Run>& runs, BlockS
        gather(peers, std::accumulate(ends.begin(), ends.end(), records))) {
     records += own;
   }
-  if (rules.starts.back() < records) {  // not all records are wanted: one splitter more, of rank 0
+  if (starts.back() < records) {  // not all records are wanted: one splitter more, of rank 0
     std::vector<std::uint64_t> end(ranks);
-    end.front() = rules.starts.back();
-    RunSplit split(layout, runs, source, end, memory, block_bytes, peers);
-    split.find();
-    ends = split.places(0);
+    end.front() = starts.back();
+    RunSplit last(layout, runs, source, end, memory, block_bytes, peers);
+    last.find();
+    ends = last.places(0);
   }
   cuts.push_back(std::move(ends));
   return cuts;

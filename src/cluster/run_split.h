@@ -36,18 +36,12 @@ inline std::size_t split_buffers(std::size_t runs, unsigned ranks) {
   return runs * ranks;
 }
 
-struct SplitRules {
-  // For each rank, and the end of the last one: how many records come before its part. The same for
-  // all ranks.
-  std::span<const std::uint64_t> starts;
-  // Parts begin with the first record of a key: all of its records are in one part.
-  bool whole_keys = false;
-};
-
-// Steps of all ranks. `runs`, of this rank, are sorted to the last record. `memory`:
-// split_buffers() of `block_bytes` each. Throws Error if a block cannot be read.
+// Steps of all ranks. `runs`, of this rank, are sorted to the last record. `starts`, the same for
+// all ranks: for each rank, and the end of the last one, how many records come before its part.
+// `whole_keys`: parts begin with the first record of a key, all of whose records are in one part.
+// `memory`: split_buffers() of `block_bytes` each. Throws Error if a block cannot be read.
 RunCuts split_runs(const KeyLayout& layout, const std::vector<Run>& runs, BlockSource& source,
-                   const SplitRules& rules, std::span<std::byte> memory, std::size_t block_bytes,
-                   Peers& peers);
+                   std::span<const std::uint64_t> starts, bool whole_keys,
+                   std::span<std::byte> memory, std::size_t block_bytes, Peers& peers);
 
 }  // namespace xxl

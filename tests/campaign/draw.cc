@@ -238,7 +238,7 @@ bool says_order(std::string_view option) {
   for (const std::string_view name : kSays) {
     if (option.starts_with(name)) return true;
   }
-  const std::string_view group = cli::option_of_sort("key").group;
+  const std::string_view group = cli::option_of(cli::sort_command(), "key").group;
   return std::ranges::any_of(cli::find_command("sort")->options, [&](const cli::OptionSpec& spec) {
     return spec.group == group && option.substr(0, option.find('=')) == name_of(spec);
   });

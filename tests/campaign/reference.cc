@@ -69,7 +69,7 @@ std::vector<std::string> ordering_options(const Job& job, unsigned side) {
   std::vector<std::string> ordering;
   if (job.command != "join") {
     const cli::CommandSpec& sort = *cli::find_command("sort");
-    const std::string_view group = cli::option_of_sort("key").group;
+    const std::string_view group = cli::option_of(cli::sort_command(), "key").group;
     for (const std::string& option : job.options) {
       const cli::OptionSpec* const spec = find_option(sort, option);
       const bool orders = spec != nullptr && spec->group == group;

@@ -25,7 +25,6 @@ int run_validate(const ParsedOptions& options);
 int run_stand_in_valsort(std::span<const std::string> arguments);
 int run_probe(const ParsedOptions& options);
 int run_info(const ParsedOptions& options);
-int run_help(const ParsedOptions& options);
 
 // What --record may be beside binary records, for messages.
 inline constexpr std::string_view kOtherRecords = "lines, csv, tsv, parquet, arrow, ";

@@ -6,9 +6,8 @@
 namespace xxl::cli {
 namespace {
 
-// Options that have an effect are offered; those that are only recognised are not.
-bool offered(const OptionSpec& option) {
-  return option.support == Support::works;
+bool is_file(const OptionSpec& option) {
+  return option.value_name == "FILE" || option.value_name == "PROG";
 }
 
 std::string command_names() {
@@ -26,17 +25,11 @@ void append_switches(std::string& out, const OptionSpec& option, std::string_vie
 }
 
 std::string bash_value(const OptionSpec& option) {
-  switch (option.completion) {
-    case Completion::words:
-      return "COMPREPLY=($(compgen -W '" + std::string(option.words) + "' -- \"$cur\"))";
-    case Completion::file:
-      return "COMPREPLY=($(compgen -f -- \"$cur\"))";
-    case Completion::directory:
-      return "COMPREPLY=($(compgen -d -- \"$cur\"))";
-    case Completion::none:
-      break;
-  }
-  return "COMPREPLY=()";
+  const std::string offer = !option.words.empty()        ? "-W '" + std::string(option.words) + "'"
+                            : is_file(option)            ? "-f"
+                            : option.value_name == "DIR" ? "-d"
+                                                         : "";
+  return offer.empty() ? "COMPREPLY=()" : "COMPREPLY=($(compgen " + offer + " -- \"$cur\"))";
 }
 
 // bash splits at "=", so the value of --record=u is completed as a word "u" after "--record".
@@ -44,7 +37,7 @@ void append_bash_command(std::string& out, const CommandSpec& command) {
   out.append("    ").append(command.name).append(")\n      case \"$prev\" in\n");
   std::string switches;
   for (const OptionSpec& option : command.options) {
-    if (!offered(option)) continue;
+    if (option.help.empty()) continue;
     switches.append(switches.empty() ? "" : " ");
     append_switches(switches, option, " ");
     if (option.value == ValueKind::none) continue;
@@ -100,17 +93,8 @@ std::string zsh_text(std::string_view text) {
 std::string zsh_value(const OptionSpec& option) {
   std::string out(option.value == ValueKind::optional ? "::" : ":");
   out.append(option.value_name).append(":");
-  switch (option.completion) {
-    case Completion::words:
-      return out.append("(").append(zsh_text(option.words)).append(")");
-    case Completion::file:
-      return out.append("_files");
-    case Completion::directory:
-      return out.append("_files -/");
-    case Completion::none:
-      break;
-  }
-  return out.append(" ");
+  if (!option.words.empty()) return out.append("(").append(zsh_text(option.words)).append(")");
+  return out.append(is_file(option) ? "_files" : option.value_name == "DIR" ? "_files -/" : " ");
 }
 
 void append_zsh_switch(std::string& out, const OptionSpec& option, const std::string& name,
@@ -136,7 +120,7 @@ std::string zsh() {
   for (const CommandSpec& command : commands()) {
     out.append("    ").append(command.name).append(")\n      _arguments -s");
     for (const OptionSpec& option : command.options) {
-      if (!offered(option)) continue;
+      if (option.help.empty()) continue;
       if (option.short_name != 0) {
         append_zsh_switch(out, option, std::string("-") + option.short_name, "+");
       }
@@ -184,15 +168,15 @@ std::string fish() {
       out.append("' -a '").append(command.operations).append("'\n");
     }
     for (const OptionSpec& option : command.options) {
-      if (!offered(option)) continue;
+      if (option.help.empty()) continue;
       out.append("complete -c xxl -n '__fish_seen_subcommand_from ").append(command.name);
       out.append("'");
       if (option.short_name != 0) out.append(" -s ").append(1, option.short_name);
       if (!option.long_name.empty()) out.append(" -l ").append(option.long_name);
       if (option.value == ValueKind::required) out.append(" -r");
-      if (option.completion == Completion::words) {
+      if (!option.words.empty()) {
         out.append(" -f -a '").append(fish_text(option.words)).append("'");
-      } else if (option.completion == Completion::directory) {
+      } else if (option.value_name == "DIR") {
         out.append(" -f -a '(__fish_complete_directories)'");
       }
       out.append(" -d '").append(fish_text(option.help)).append("'\n");

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "cli/machine.h"
 #include "gpu/cuda/cuda_device.h"
 #include "gpu/device/topology.h"
 #include "gpu/find/find_gpus.h"

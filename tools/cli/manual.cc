@@ -5,6 +5,8 @@
 #include <sstream>
 #include <vector>
 
+#include "cli/option_scope.h"
+#include "cli/options_shared.h"
 #include "cli/version.h"
 
 namespace xxl::cli {
@@ -88,50 +90,17 @@ void append_section_text(std::string& out, std::string_view text) {
       [&](const std::string& line) { out.append(line).append("\n"); });
 }
 
-std::string group_title(const OptionSpec& option) {
-  return option.group.empty() ? "Options" : std::string(option.group);
-}
-
 // Calls `begin` with the title of each group of options, and `each` with those that are in it.
 template <class Begin, class Each>
 void for_each_group(const CommandSpec& command, Begin begin, Each each) {
-  std::vector<std::string> titles;
-  for (const OptionSpec& option : command.options) {
-    if (option.support == Support::ignored) continue;
-    const std::string title = group_title(option);
-    if (std::find(titles.begin(), titles.end(), title) == titles.end()) titles.push_back(title);
-  }
-  for (const std::string& title : titles) {
-    begin(title);
+  std::vector<std::string_view> titles;
+  for (const OptionSpec& first : command.options) {
+    if (first.help.empty() || std::ranges::count(titles, first.group) != 0) continue;
+    begin(titles.emplace_back(first.group));
     for (const OptionSpec& option : command.options) {
-      if (option.support != Support::ignored && group_title(option) == title) each(option);
+      if (!option.help.empty() && option.group == first.group) each(option);
     }
   }
-}
-
-// Which records an option is for, unless for all: "Lines".
-std::string_view scope_name(Scope scope) {
-  switch (scope) {
-    case Scope::all:
-      break;
-    case Scope::records:
-      return "Not for columns.";
-    case Scope::text:
-      return "Lines and rows only.";
-    case Scope::lines:
-      return "Lines only.";
-    case Scope::rows:
-      return "Rows only.";
-    case Scope::binary:
-      return "Binary records only.";
-    case Scope::fields:
-      return "Rows and binary records only.";
-    case Scope::tables:
-      return "Rows and columns only.";
-    case Scope::columns:
-      return "Columns only.";
-  }
-  return "";
 }
 
 // Text as roff wants it: no escapes, hyphens that can be copied, no control lines.
@@ -174,7 +143,7 @@ void append_roff_text(std::string& out, std::string_view text) {
 void append_roff_option(std::string& out, const OptionSpec& option) {
   out.append(".TP\n.B \"").append(synopsis(option, "\\-")).append("\"\n");
   out.append(roff(option.help)).append(".\n");
-  std::string details(scope_name(option.scope));
+  std::string details(text_of(option.scope).in_manual);
   if (!details.empty() && !option.details.empty()) details.push_back(' ');
   details.append(option.details);
   if (!details.empty()) out.append(".sp\n").append(roff(details)).append("\n");
@@ -201,7 +170,7 @@ std::string help_text(const CommandSpec& command, std::string_view called_as) {
   out.append("\n\n");
   append_section_text(out, command.description);
   for_each_group(
-      command, [&](const std::string& title) { out.append("\n").append(title).append(":\n"); },
+      command, [&](std::string_view title) { out.append("\n").append(title).append(":\n"); },
       [&](const OptionSpec& option) { append_option(out, option); });
   for (const Section& section : command.sections) {
     out.append("\n").append(section.title).append("\n");
@@ -248,9 +217,9 @@ std::string manual_page(const CommandSpec& command) {
   append_roff_text(out, command.description);
   for_each_group(
       command,
-      [&](const std::string& title) {
+      [&](std::string_view title) {
         out.append(out.find(".SH OPTIONS\n") == std::string::npos ? ".SH OPTIONS\n" : "");
-        if (title != "Options") out.append(".SS ").append(title).append("\n");
+        if (title != kOptions) out.append(".SS ").append(title).append("\n");
       },
       [&](const OptionSpec& option) { append_roff_option(out, option); });
   for (const Section& section : command.sections) {

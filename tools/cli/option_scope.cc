@@ -1,5 +1,6 @@
 #include "cli/option_scope.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -8,52 +9,6 @@ namespace {
 
 std::string switch_name(const OptionSpec& option) {
   return option.long_name.empty() ? option.key() : "--" + std::string(option.long_name);
-}
-
-bool is_for(const OptionSpec& option, Scope scope) {
-  switch (option.scope) {
-    case Scope::all:
-      return true;
-    case Scope::records:
-      return scope != Scope::columns;
-    case Scope::text:
-      return scope == Scope::lines || scope == Scope::rows;
-    case Scope::lines:
-    case Scope::rows:
-    case Scope::columns:
-      break;
-    case Scope::binary:
-      return scope == Scope::all;
-    case Scope::fields:
-      return scope == Scope::rows || scope == Scope::all;
-    case Scope::tables:
-      return scope == Scope::rows || scope == Scope::columns;
-  }
-  return option.scope == scope;
-}
-
-std::string_view scope_text(Scope scope) {
-  switch (scope) {
-    case Scope::all:
-      break;
-    case Scope::records:
-      return "text and binary records";
-    case Scope::text:
-      return "text";
-    case Scope::lines:
-      return "lines";
-    case Scope::rows:
-      return "rows of CSV and TSV";
-    case Scope::binary:
-      return "binary records";
-    case Scope::fields:
-      return "rows of CSV and TSV and binary records";
-    case Scope::tables:
-      return "rows of CSV and TSV and columns";
-    case Scope::columns:
-      return "columns";
-  }
-  return "all records";
 }
 
 // What to give in place of an option of sort(1) that says how keys compare; null for others.
@@ -68,11 +23,22 @@ const char* line_order_word(std::string_view option) {
                   : nullptr;
 }
 
-bool is_for_rows(Scope scope) {
-  return scope == Scope::rows || scope == Scope::fields || scope == Scope::tables;
-}
-
 }  // namespace
+
+const ScopeText& text_of(Scope scope) {
+  static constexpr ScopeText kTexts[] = {
+      {Scope::all, "all records", ""},
+      {Scope::records, "text and binary records", "Not for columns."},
+      {Scope::text, "text", "Lines and rows only."},
+      {Scope::lines, "lines", "Lines only."},
+      {Scope::rows, "rows of CSV and TSV", "Rows only."},
+      {Scope::binary, "binary records", "Binary records only."},
+      {Scope::fields, "rows of CSV and TSV and binary records", "Rows and binary records only."},
+      {Scope::tables, "rows of CSV and TSV and columns", "Rows and columns only."},
+      {Scope::columns, "columns", "Columns only."},
+  };
+  return *std::ranges::find(kTexts, scope, &ScopeText::scope);
+}
 
 bool is_obsolescent_key(const Argument& argument) {
   return argument.string_key == "key" && argument.original_tokens.front().starts_with('+');
@@ -81,17 +47,18 @@ bool is_obsolescent_key(const Argument& argument) {
 void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
   const auto refuse = [&](const std::string& what, Scope whose) {
     const std::string record = options.value("record", "lines");
-    const bool of_columns = scope == Scope::rows || scope == Scope::columns;
+    const bool of_columns = overlap(scope, Scope::tables);
+    const bool is_for_rows = overlap(whose, Scope::rows) && !overlap(whose, Scope::lines);
     const bool is_order = whose == Scope::lines && line_order_word(what) != nullptr;
     throw_usage(options.command(),
-                what + " is for " + std::string(scope_text(whose)) +
+                what + " is for " + std::string(text_of(whose).in_message) +
                     " only, not for --record=" + record +
-                    (of_columns && is_order                    ? line_order_word(what)
-                     : record == "lines" && is_for_rows(whose) ? ": for a CSV file add --record=csv"
-                                                               : ""));
+                    (of_columns && is_order             ? line_order_word(what)
+                     : record == "lines" && is_for_rows ? ": for a CSV file add --record=csv"
+                                                        : ""));
   };
   for (const OptionSpec& option : options.command().options) {
-    if (options.has(option.key()) && !is_for(option, scope)) {
+    if (options.has(option.key()) && !overlap(option.scope, scope)) {
       refuse(switch_name(option), option.scope);
     }
   }

@@ -14,45 +14,57 @@ enum class ValueKind {
   number,    // -y 10; an argument that is no number does not belong to it
 };
 
-// What a shell offers to complete the value of an option.
-enum class Completion { none, file, directory, words };
-
-enum class Support {
-  works,
-  ignored,  // accepted for compatibility, and not shown
-};
-
 // The records that an option is for.
-enum class Scope {
-  all,
-  records,  // all but columns
-  text,     // lines and rows
-  lines,    // of text, as in sort(1)
-  rows,     // of CSV and TSV
-  binary,
-  fields,  // rows, and binary records
-  tables,  // rows, and columns
-  columns,
+enum class Scope : unsigned {
+  lines = 1,  // of text, as in sort(1)
+  rows = 2,   // of CSV and TSV
+  binary = 4,
+  columns = 8,
+  text = lines | rows,
+  records = text | binary,
+  fields = rows | binary,
+  tables = rows | columns,
+  all = records | columns,
 };
+
+constexpr bool overlap(Scope a, Scope b) {
+  return (static_cast<unsigned>(a) & static_cast<unsigned>(b)) != 0;
+}
 
 struct OptionSpec {
   std::string_view long_name = {};  // without dashes; empty: none
   char short_name = 0;              // 0: none
   ValueKind value = ValueKind::none;
-  std::string_view value_name = {};
-  std::string_view words = {};    // the possible values, separated by blanks
-  std::string_view implied = {};  // value when it is optional and not given
-  Completion completion = Completion::none;
-  Support support = Support::works;
+  std::string_view value_name = {};  // FILE and PROG are names of files, DIR is that of a directory
+  std::string_view words = {};       // the possible values, separated by blanks
+  std::string_view implied = {};     // value when it is optional and not given
   Scope scope = Scope::all;
   bool standard = false;  // of sort(1) or join(1): its abbreviations come before those of our own
-  std::string_view group = {};    // its title in help; empty: "Options"
-  std::string_view help = {};     // one line
+  std::string_view group = {};    // its title in help
+  std::string_view help = {};     // one line; empty: it is accepted, ignored and not shown
   std::string_view details = {};  // more for the manual page
 
   // The name by which parsed options are looked up: "output", or "-c" without a long name.
   std::string key() const;
 };
+
+// An option by what help shows of it, "-o, --output=FILE", "--stats[=FORMAT]", "-t CHAR", and the
+// `rest` that is not said there.
+constexpr OptionSpec option(std::string_view group, std::string_view synopsis,
+                            std::string_view help, OptionSpec rest = {}) {
+  rest.group = group;
+  rest.help = help;
+  if (synopsis[1] != '-') rest.short_name = synopsis[1];
+  const std::size_t name = synopsis.find("--");
+  const std::size_t end = synopsis.find_first_of("=[ ", name == synopsis.npos ? 0 : name);
+  if (name != synopsis.npos) rest.long_name = synopsis.substr(name + 2, end - name - 2);
+  if (end == synopsis.npos) return rest;
+  const bool is_optional = synopsis[end] == '[';
+  rest.value = is_optional ? ValueKind::optional : ValueKind::required;
+  rest.value_name = synopsis.substr(end + 1);
+  if (is_optional) rest.value_name = rest.value_name.substr(1, rest.value_name.size() - 2);
+  return rest;
+}
 
 // A titled part of a manual page. Paragraphs are separated by empty lines; lines that start with
 // two blanks are set verbatim.

@@ -8,183 +8,123 @@ namespace xxl::cli {
 inline constexpr std::string_view kRecordWords = "u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:";
 
 // Titles of options in help.
+inline constexpr std::string_view kOptions = "Options";
 inline constexpr std::string_view kResources = "Resources";
 inline constexpr std::string_view kAsking = "Information";
 inline constexpr std::string_view kInParts = "Output in parts";
 
-inline constexpr OptionSpec kIo{.long_name = "io",
-                                .value = ValueKind::required,
-                                .value_name = "KIND",
-                                .words = "auto io_uring threads",
-                                .completion = Completion::words,
-                                .group = kResources,
-                                .help = "how to talk to the disks: auto, io_uring or threads"};
+inline constexpr OptionSpec kIo =
+    option(kResources, "--io=KIND", "how to talk to the disks: auto, io_uring or threads",
+           {.words = "auto io_uring threads"});
 
-inline constexpr OptionSpec kGpuMemory{
-    .long_name = "gpu-memory",
-    .value = ValueKind::required,
-    .value_name = "SIZE",
-    .scope = Scope::records,
-    .group = kResources,
-    .help = "use at most SIZE of each GPU's memory, instead of what is free"};
+inline constexpr OptionSpec kGpuMemory = option(
+    kResources, "--gpu-memory=SIZE",
+    "use at most SIZE of each GPU's memory, instead of what is free", {.scope = Scope::records});
 
-inline constexpr OptionSpec kStats{.long_name = "stats",
-                                   .value = ValueKind::optional,
-                                   .value_name = "FORMAT",
-                                   .words = "table json",
-                                   .implied = "table",
-                                   .completion = Completion::words,
-                                   .group = kAsking,
-                                   .help = "report on standard error what was done: table or json"};
+inline constexpr OptionSpec kStats =
+    option(kAsking, "--stats[=FORMAT]", "report on standard error what was done: table or json",
+           {.words = "table json", .implied = "table"});
 
-inline constexpr OptionSpec kTimeLine{.long_name = "time-line",
-                                      .value = ValueKind::required,
-                                      .value_name = "FILE",
-                                      .completion = Completion::file,
-                                      .scope = Scope::records,
-                                      .group = kAsking,
-                                      .help = "write to FILE what disks and GPUs did when, as CSV"};
+inline constexpr OptionSpec kTimeLine =
+    option(kAsking, "--time-line=FILE", "write to FILE what disks and GPUs did when, as CSV",
+           {.scope = Scope::records});
 
-inline constexpr OptionSpec kReport{
-    .long_name = "report",
-    .value = ValueKind::required,
-    .value_name = "FILE",
-    .completion = Completion::file,
-    .group = kAsking,
-    .help =
-        "write to FILE a page (HTML) of what was done when, what it was bound by and what would "
-        "help",
-    .details =
-        "FILE is one page that needs nothing else: the plan, rates, disks, processors, GPUs, "
-        "waits, "
-        "memory and scratch over time, and what bound each phase. It appears when the job ends, "
-        "also when it fails. A page that is there is replaced, any other file an error. A page "
-        "that "
-        "cannot be written in the end is a warning."};
+inline constexpr OptionSpec kReport = option(
+    kAsking, "--report=FILE",
+    "write to FILE a page (HTML) of what was done when, what it was bound by and what would "
+    "help",
+    {.details =
+         "FILE is one page that needs nothing else: the plan, rates, disks, processors, GPUs, "
+         "waits, "
+         "memory and scratch over time, and what bound each phase. It appears when the job ends, "
+         "also when it fails. A page that is there is replaced, any other file an error. A page "
+         "that "
+         "cannot be written in the end is a warning."});
 
-inline constexpr OptionSpec kExplain{
-    .long_name = "explain",
-    .group = kAsking,
-    .help = "print the plan and the scratch space it needs, and stop"};
+inline constexpr OptionSpec kExplain =
+    option(kAsking, "--explain", "print the plan and the scratch space it needs, and stop");
 
-inline constexpr OptionSpec kHelpStandard{
-    .long_name = "help", .standard = true, .group = kAsking, .help = "print this help and exit"};
+inline constexpr OptionSpec kHelpStandard =
+    option(kAsking, "--help", "print this help and exit", {.standard = true});
 
-inline constexpr OptionSpec kVersion{.long_name = "version",
-                                     .standard = true,
-                                     .group = kAsking,
-                                     .help = "print the version and exit"};
+inline constexpr OptionSpec kVersion =
+    option(kAsking, "--version", "print the version and exit", {.standard = true});
 
-inline constexpr OptionSpec kMultiGpu{
-    .long_name = "multi-gpu",
-    .value = ValueKind::required,
-    .value_name = "STRATEGY",
-    .words = "auto independent p2p-merge partition",
-    .completion = Completion::words,
-    .scope = Scope::records,
-    .group = kResources,
-    .help = "how several GPUs sort: auto, independent, p2p-merge or partition",
-    .details =
-        "independent: each sorts chunks of its own. partition: all sort one chunk "
-        "and read each other's memory. p2p-merge: the same by swapping halves."};
+inline constexpr OptionSpec kMultiGpu =
+    option(kResources, "--multi-gpu=STRATEGY",
+           "how several GPUs sort: auto, independent, p2p-merge or partition",
+           {.words = "auto independent p2p-merge partition",
+            .scope = Scope::records,
+            .details = "independent: each sorts chunks of its own. partition: all sort one chunk "
+                       "and read each other's memory. p2p-merge: the same by swapping halves."});
 
-inline constexpr OptionSpec kCompression{
-    .long_name = "compression",
-    .value = ValueKind::required,
-    .value_name = "METHOD",
-    .words = "zstd snappy lz4 gzip none",
-    .completion = Completion::words,
-    .scope = Scope::columns,
-    .group = kResources,
-    .help =
-        "of columns, compress the output: zstd, snappy, lz4, gzip or none, with a level as in "
-        "zstd:9",
-    .details =
-        "Parquet is compressed by zstd without it. Files and streams of Arrow have zstd, lz4 "
-        "or none, and none without it."};
+inline constexpr OptionSpec kCompression = option(
+    kResources, "--compression=METHOD",
+    "of columns, compress the output: zstd, snappy, lz4, gzip or none, with a level as in "
+    "zstd:9",
+    {.words = "zstd snappy lz4 gzip none",
+     .scope = Scope::columns,
+     .details =
+         "Parquet is compressed by zstd without it. Files and streams of Arrow have zstd, lz4 "
+         "or none, and none without it."});
 
-inline constexpr OptionSpec kHelp{.long_name = "help", .help = "print this help and exit"};
+inline constexpr OptionSpec kHelp = option(kOptions, "--help", "print this help and exit");
 
-inline constexpr OptionSpec kKey{
-    .long_name = "key",
-    .value = ValueKind::required,
-    .value_name = "SPEC",
-    .help = "what to sort by: OFFSET:TYPE[:desc] (see KEYS); repeatable",
-    .details =
-        "The first --key is the most significant. Without --key, the key is the one that "
-        "belongs to the record type."};
+inline constexpr OptionSpec kKey = option(
+    kOptions, "--key=SPEC", "what to sort by: OFFSET:TYPE[:desc] (see KEYS); repeatable",
+    {.details = "The first --key is the most significant. Without --key, the key is the one that "
+                "belongs to the record type."});
 
-inline constexpr OptionSpec kReverse{
-    .long_name = "reverse",
-    .short_name = 'r',
-    .help = "invert the order of every key without :asc or :desc of its own",
-    .details = "Records with equal keys keep the order of the input, as always."};
+inline constexpr OptionSpec kReverse = option(
+    kOptions, "-r, --reverse", "invert the order of every key without :asc or :desc of its own",
+    {.details = "Records with equal keys keep the order of the input, as always."});
 
-inline constexpr OptionSpec kParallel{.long_name = "parallel",
-                                      .value = ValueKind::required,
-                                      .value_name = "N",
-                                      .help = "use N threads (default: one for each processor)"};
+inline constexpr OptionSpec kParallel =
+    option(kOptions, "--parallel=N", "use N threads (default: one for each processor)");
 
-inline constexpr OptionSpec kOutput{
-    .long_name = "output",
-    .short_name = 'o',
-    .value = ValueKind::required,
-    .value_name = "FILE",
-    .completion = Completion::file,
-    .help = "write to FILE instead of standard output",
-    .details =
-        "FILE appears complete or not at all; one that exists is replaced only when the new "
-        "one is complete and on disk. FILE may be one of the inputs."};
+inline constexpr OptionSpec kOutput = option(
+    kOptions, "-o, --output=FILE", "write to FILE instead of standard output",
+    {.details =
+         "FILE appears complete or not at all; one that exists is replaced only when the new "
+         "one is complete and on disk. FILE may be one of the inputs."});
 
-inline constexpr OptionSpec kVerify{
-    .long_name = "verify",
-    .group = kResources,
-    .help = "read the output back from the disk and compare it before it appears",
-    .details =
-        "When the output is complete and synced, and before it gets its name, it is read past the "
-        "page cache, and each MiB of it compared by a hash (XXH3, 64 bits) with what was handed to "
-        "the system: bits that flipped, and writes that were lost, torn or went elsewhere are an "
-        "error, and an existing FILE stays. Of sorts of records and text, without parts and "
-        "compression, their order, number and checksum are compared as well. Of a FILE that is "
-        "overwritten in place both copies are read. It takes the time of reading the output once. "
-        "Standard output, pipes and devices "
-        "cannot be verified. What a disk answers from a memory of its own is not found."};
+inline constexpr OptionSpec kVerify = option(
+    kResources, "--verify", "read the output back from the disk and compare it before it appears",
+    {.details =
+         "When the output is complete and synced, and before it gets its name, it is read past the "
+         "page cache, and each MiB of it compared by a hash (XXH3, 64 bits) with what was handed "
+         "to "
+         "the system: bits that flipped, and writes that were lost, torn or went elsewhere are an "
+         "error, and an existing FILE stays. Of sorts of records and text, without parts and "
+         "compression, their order, number and checksum are compared as well. Of a FILE that is "
+         "overwritten in place both copies are read. It takes the time of reading the output once. "
+         "Standard output, pipes and devices "
+         "cannot be verified. What a disk answers from a memory of its own is not found."});
 
-inline constexpr OptionSpec kParts{
-    .long_name = "parts",
-    .value = ValueKind::required,
-    .value_name = "N",
-    .group = kInParts,
-    .help = "write N files of about the same size into the directory of --output",
-    .details =
-        "Each has a range of keys, and is called part-00000, part-00001, ...; manifest.json "
-        "says what is in them (see PARTS). If records are left out (-u, folds), the last "
-        "parts may be smaller, or empty. A join is done twice, first to know how large the output "
-        "will be: not of pipes."};
+inline constexpr OptionSpec kParts = option(
+    kInParts, "--parts=N", "write N files of about the same size into the directory of --output",
+    {.details =
+         "Each has a range of keys, and is called part-00000, part-00001, ...; manifest.json "
+         "says what is in them (see PARTS). If records are left out (-u, folds), the last "
+         "parts may be smaller, or empty. A join is done twice, first to know how large the output "
+         "will be: not of pipes."});
 
-inline constexpr OptionSpec kPartBytes{
-    .long_name = "part-bytes",
-    .value = ValueKind::required,
-    .value_name = "SIZE",
-    .group = kInParts,
-    .help = "write files of at most SIZE into the directory of --output",
-    .details =
-        "A number with b (bytes), K (the default), M, G or T. A record that is larger has a "
-        "file of its own. Files of columns are of about that size, as far as the rows before say "
-        "what rows take; the first may be smaller."};
+inline constexpr OptionSpec kPartBytes = option(
+    kInParts, "--part-bytes=SIZE", "write files of at most SIZE into the directory of --output",
+    {.details =
+         "A number with b (bytes), K (the default), M, G or T. A record that is larger has a "
+         "file of its own. Files of columns are of about that size, as far as the rows before say "
+         "what rows take; the first may be smaller."});
 
-inline constexpr OptionSpec kPartBy{
-    .long_name = "part-by",
-    .value = ValueKind::required,
-    .value_name = "COLUMN",
-    .group = kInParts,
-    .help = "write a file for each value of COLUMN into the directory of --output",
-    .details =
-        "Sorts by this column first: it is given as a --key, with type and direction, of lines as "
-        "the number of a field, which is compared as -n, -r and the like say for all keys. Which "
-        "file has which value says manifest.json (see PARTS). "
-        "With -u and folds there is a record for each key of each value. Of joins it is the first "
-        "column of the key of R; those of columns have to be inner or semi joins."};
+inline constexpr OptionSpec kPartBy = option(
+    kInParts, "--part-by=COLUMN",
+    "write a file for each value of COLUMN into the directory of --output",
+    {.details =
+         "Sorts by this column first: it is given as a --key, with type and direction, of lines as "
+         "the number of a field, which is compared as -n, -r and the like say for all keys. Which "
+         "file has which value says manifest.json (see PARTS). "
+         "With -u and folds there is a record for each key of each value. Of joins it is the first "
+         "column of the key of R; those of columns have to be inner or semi joins."});
 
 inline constexpr Section kFolds{
     "FOLDS",

@@ -10,61 +10,31 @@ namespace xxl::cli {
 namespace {
 
 constexpr std::array kGenOptions{
-    OptionSpec{.long_name = "record",
-               .value = ValueKind::required,
-               .value_name = "SPEC",
-               .words = kRecordWords,
-               .completion = Completion::words,
-               .help = "what a record is (see RECORDS; default: gensort)"},
-    OptionSpec{.long_name = "key",
-               .value = ValueKind::required,
-               .value_name = "SPEC",
-               .help = "where the keys are: OFFSET:TYPE[:desc] (see KEYS); repeatable",
-               .details = "The distribution is that of the first key."},
-    OptionSpec{.long_name = "ascii",
-               .short_name = 'a',
-               .help = "gensort records as text instead of binary"},
-    OptionSpec{
-        .long_name = "skewed", .short_name = 's', .help = "gensort records with skewed keys"},
-    OptionSpec{.long_name = "start",
-               .value = ValueKind::required,
-               .value_name = "N",
-               .help = "number of the first record (default: 0)",
-               .details =
-                   "A record depends on its number (and the seed) alone: a file may be made in "
-                   "pieces, also on several machines."},
-    OptionSpec{.long_name = "total",
-               .value = ValueKind::required,
-               .value_name = "N",
-               .help = "records of the whole file that these are a part of",
-               .details = "Without it, these records are the last ones of the file. Keys that are "
-                          "zipf, sorted, reverse or nearly-sorted depend on it."},
-    OptionSpec{.long_name = "distribution",
-               .value = ValueKind::required,
-               .value_name = "NAME",
-               .words = "uniform normal zipf: sorted reverse nearly-sorted few-distinct constant",
-               .completion = Completion::words,
-               .help = "keys of records other than gensort (default: uniform)",
-               .details = "See DISTRIBUTIONS."},
-    OptionSpec{.long_name = "seed",
-               .value = ValueKind::required,
-               .value_name = "N",
-               .help = "seed of records other than gensort (default: 1)"},
-    OptionSpec{.long_name = "checksum",
-               .help = "print the sum of the CRC-32 of each record on standard error",
-               .details = "The sum that gensort -c and valsort print."},
+    option(kOptions, "--record=SPEC", "what a record is (see RECORDS; default: gensort)",
+           {.words = kRecordWords}),
+    option(kOptions, "--key=SPEC", "where the keys are: OFFSET:TYPE[:desc] (see KEYS); repeatable",
+           {.details = "The distribution is that of the first key."}),
+    option(kOptions, "-a, --ascii", "gensort records as text instead of binary"),
+    option(kOptions, "-s, --skewed", "gensort records with skewed keys"),
+    option(kOptions, "--start=N", "number of the first record (default: 0)",
+           {.details = "A record depends on its number (and the seed) alone: a file may be made in "
+                       "pieces, also on several machines."}),
+    option(kOptions, "--total=N", "records of the whole file that these are a part of",
+           {.details = "Without it, these records are the last ones of the file. Keys that are "
+                       "zipf, sorted, reverse or nearly-sorted depend on it."}),
+    option(kOptions, "--distribution=NAME", "keys of records other than gensort (default: uniform)",
+           {.words = "uniform normal zipf: sorted reverse nearly-sorted few-distinct constant",
+            .details = "See DISTRIBUTIONS."}),
+    option(kOptions, "--seed=N", "seed of records other than gensort (default: 1)"),
+    option(kOptions, "--checksum", "print the sum of the CRC-32 of each record on standard error",
+           {.details = "The sum that gensort -c and valsort print."}),
     kParallel,
     kOutput,
     kHelp,
 };
 
 constexpr std::array kValidateOptions{
-    OptionSpec{.long_name = "record",
-               .value = ValueKind::required,
-               .value_name = "SPEC",
-               .words = kRecordWords,
-               .completion = Completion::words,
-               .help = "what a record is (see RECORDS)"},
+    option(kOptions, "--record=SPEC", "what a record is (see RECORDS)", {.words = kRecordWords}),
     kKey,
     kReverse,
     kParallel,
@@ -72,24 +42,16 @@ constexpr std::array kValidateOptions{
 };
 
 constexpr std::array kProbeOptions{
-    OptionSpec{
-        .long_name = "gpu",
-        .help = "measure GPUs instead of disks",
-        .details =
-            "All that CUDA_VISIBLE_DEVICES leaves visible. Takes some 256 MiB of host memory "
-            "for each GPU, and as much of its own (1 GiB where there are 8 GPUs)."},
-    OptionSpec{.long_name = "size",
-               .value = ValueKind::required,
-               .value_name = "SIZE",
-               .help = "size of each of the two test files (default: 1G)",
-               .details = "As for sort -S. They have no name and are gone afterwards."},
-    OptionSpec{.long_name = "seconds",
-               .value = ValueKind::required,
-               .value_name = "N",
-               .help = "time to measure each directory (default: 5), or all GPUs (6)",
-               .details = "For GPUs at most: a measurement takes at most 0.2 seconds. Preparing "
-                          "files or GPUs comes on top."},
-    OptionSpec{.long_name = "json", .help = "print one JSON object instead of a table"},
+    option(kOptions, "--gpu", "measure GPUs instead of disks",
+           {.details =
+                "All that CUDA_VISIBLE_DEVICES leaves visible. Takes some 256 MiB of host memory "
+                "for each GPU, and as much of its own (1 GiB where there are 8 GPUs)."}),
+    option(kOptions, "--size=SIZE", "size of each of the two test files (default: 1G)",
+           {.details = "As for sort -S. They have no name and are gone afterwards."}),
+    option(kOptions, "--seconds=N", "time to measure each directory (default: 5), or all GPUs (6)",
+           {.details = "For GPUs at most: a measurement takes at most 0.2 seconds. Preparing "
+                       "files or GPUs comes on top."}),
+    option(kOptions, "--json", "print one JSON object instead of a table"),
     kHelp,
 };
 
@@ -226,15 +188,23 @@ std::string OptionSpec::key() const {
   return long_name.empty() ? std::string("-") + short_name : std::string(long_name);
 }
 
-OptionSpec option_of_sort(std::string_view long_name) {
-  return option_of(sort_command(), long_name);
-}
-
 OptionSpec option_of(const CommandSpec& command, std::string_view key) {
   const auto found = std::ranges::find(command.options, key, &OptionSpec::key);
   XXL_CHECK(found != command.options.end());
   OptionSpec option = *found;
   option.standard = false;
+  return option;
+}
+
+OptionSpec as_sort(std::string_view key, std::string_view group, Scope scope) {
+  OptionSpec option = option_of(sort_command(), key);
+  option.group = group;
+  option.scope = scope;
+  return option;
+}
+
+OptionSpec with_details(OptionSpec option, std::string_view details) {
+  option.details = details;
   return option;
 }
 

@@ -26,11 +26,13 @@ CommandSpec set_command();
 // All commands, in the order of the help text.
 std::span<const CommandSpec> commands();
 
-// The option of xxl sort with this long name, as another command may have it: for all records, and
-// none of sort(1). There must be one.
-OptionSpec option_of_sort(std::string_view long_name);
-// The same of any command, by OptionSpec::key().
+// The option of a command with this OptionSpec::key(), as another one may have it: none of sort(1).
+// There must be one.
 OptionSpec option_of(const CommandSpec& command, std::string_view key);
+// The same of xxl sort, in another group, and for other records.
+OptionSpec as_sort(std::string_view key, std::string_view group, Scope scope = Scope::all);
+// One with more, or less, to say of it.
+OptionSpec with_details(OptionSpec option, std::string_view details);
 
 // The command called `name`, or nullptr.
 const CommandSpec* find_command(std::string_view name);

@@ -29,7 +29,7 @@ int run_join(const CommandSpec& command, const Caller& caller,
     refuse_options_of_others(options, Scope::columns);
     return join_columns(caller, parsed);
   }
-  refuse_options_of_others(options, Scope::all);
+  refuse_options_of_others(options, Scope::binary);
   return join_files(caller, parsed, TextKind::none);
 }
 

@@ -120,7 +120,7 @@ RowField JoinArgumentParser::parse_row_field(const std::string& text) const {
 void JoinArgumentParser::add_row_fields(const std::string& list) {
   for (std::size_t begin = 0;;) {
     const std::size_t end = list.find_first_of(", \t", begin);
-    result_.row.push_back(parse_row_field(list.substr(begin, end - begin)));
+    result_.lines.row.push_back(parse_row_field(list.substr(begin, end - begin)));
     if (end == list.npos) return;
     begin = end + 1;
   }
@@ -156,10 +156,10 @@ void JoinArgumentParser::take_separator(const std::string& value) {
   const auto separator = value.empty() ? FieldSeparator('\n') : separator_named(value);
   if (!separator && !caller_.stands_in) parse_separator(value);
   if (!separator) fail("multi-character tab " + quoted_for_message(value));
-  if (result_.syntax.separator && *result_.syntax.separator != *separator) {
+  if (result_.lines.syntax.separator && *result_.lines.syntax.separator != *separator) {
     fail("incompatible tabs");
   }
-  result_.syntax.separator = separator;
+  result_.lines.syntax.separator = separator;
 }
 
 // "-j1" by itself may be the obsolescent option, whose argument follows, or -j with the argument 1.
@@ -184,13 +184,13 @@ void JoinArgumentParser::take_option(const Argument& given) {
       (parse_side(value) == 0 ? result_.shape.unmatched_r : result_.shape.unmatched_s) = true;
       return;
     case 'e':
-      if (result_.filler && *result_.filler != value) {
+      if (result_.lines.filler && *result_.lines.filler != value) {
         fail("conflicting empty-field replacement strings");
       }
-      result_.filler = value;
+      result_.lines.filler = value;
       return;
     case 'i':
-      result_.ignore_case = true;
+      result_.lines.ignore_case = true;
       return;
     case '1':
     case '2':
@@ -199,7 +199,7 @@ void JoinArgumentParser::take_option(const Argument& given) {
       return take_j(given);
     case 'o':
       if (value == "auto") {
-        result_.auto_row = true;
+        result_.lines.auto_row = true;
       } else {
         add_row_fields(value);
         next_role_ = Role::row;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cli/parse_options.h"
+#include "job/files/line_join.h"
 #include "join/join_kind.h"
-#include "join/line_rows.h"
 #include "join/plain_join.h"
 
 namespace xxl::cli {
@@ -25,12 +25,8 @@ struct JoinArguments {
   std::vector<std::string> files;                             // two; "-" is standard input
   JoinShape shape{.pairs = true};                             // as -a and -v say
   std::array<std::optional<std::size_t>, kJoinSides> fields;  // -1, -2, -j; from 0
-  LineFieldSyntax syntax;
-  bool ignore_case = false;
+  LineJoin lines;                                             // -t, -i, -o and -e
   OrderWatch watch = OrderWatch::if_unpaired;
-  std::vector<RowField> row;  // -o; empty: not given
-  bool auto_row = false;      // -o auto
-  std::optional<std::string> filler;
   char terminator = '\n';
 };
 

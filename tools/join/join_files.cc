@@ -60,22 +60,6 @@ std::array<std::string, kJoinSides> suffixes_option(const ParsedOptions& options
   return {text.substr(0, comma), text.substr(comma + 1)};
 }
 
-LineJoin line_join(const JoinArguments& arguments, const JoinSpec& join, bool as_they_are) {
-  LineJoin lines{.syntax = arguments.syntax,
-                 .row = arguments.row,
-                 .auto_row = arguments.auto_row,
-                 .filler = arguments.filler,
-                 .ignore_case = arguments.ignore_case,
-                 .empty_keys_match = join.empty_keys_match,
-                 .records_of_r = as_they_are};
-  for (std::size_t side = 0; side < kJoinSides; ++side) {
-    for (const std::string& key : join.keys[side]) {
-      lines.key_fields[side].push_back(parse_line_field(key));
-    }
-  }
-  return lines;
-}
-
 void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
   const ParsedOptions& options = arguments.options;
   join.shape = shape_option(arguments, join.kind);
@@ -92,26 +76,34 @@ void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
   // Rows of semi and anti joins.
   const bool as_they_are = options.has("how") && !join.shape->pairs;
   if (kind == TextKind::lines) {
-    if (as_they_are && (!arguments.row.empty() || arguments.auto_row || arguments.filler)) {
+    if (as_they_are &&
+        (!arguments.lines.row.empty() || arguments.lines.auto_row || arguments.lines.filler)) {
       throw_usage(
           options.command(),
           "rows of semi and anti joins are lines of R as they are: -o and -e have no effect");
     }
-    join.lines = line_join(arguments, join, as_they_are);
+    LineJoin& lines = join.lines.emplace(arguments.lines);
+    lines.empty_keys_match = join.empty_keys_match;
+    lines.records_of_r = as_they_are;
+    for (std::size_t side = 0; side < kJoinSides; ++side) {
+      for (const std::string& key : join.keys[side]) {
+        lines.key_fields[side].push_back(parse_line_field(key));
+      }
+    }
     return;
   }
-  if (as_they_are && (arguments.filler || options.has("suffixes"))) {
+  if (as_they_are && (arguments.lines.filler || options.has("suffixes"))) {
     throw_usage(options.command(),
                 "rows of semi and anti joins are rows of R as they are: -e and --suffixes have no "
                 "effect");
   }
   join.skip_malformed = options.word("malformed", "error") == "skip";
-  if (const auto& separator = arguments.syntax.separator) {
+  if (const auto& separator = arguments.lines.syntax.separator) {
     const char byte = row_separator(*separator);
     join.field_separator = byte == '\0' ? "\\0" : std::string(1, byte);
   }
   join.quotes = options.word("quote", "double") == "double";
-  join.filler = arguments.filler;
+  join.filler = arguments.lines.filler;
   join.suffixes = suffixes_option(options);
 }
 
@@ -135,20 +127,6 @@ RecordFormat format_of_side(const ParsedOptions& options, std::size_t side) {
 std::string describe(const RecordFormat& format) {
   return format.name + ", " + format_count(format.record_bytes, "byte") + ", key of " +
          format_count(format.key_bytes(), "byte");
-}
-
-void refuse_gpus(const ParsedOptions& options, const DeviceChoice& device) {
-  if (device.acceleration != Acceleration::always) return;
-  throw_usage(options.command(),
-              "--device=" + options.value("device", "") + ": text is joined on the CPU");
-}
-
-void refuse_gpu_options(const ParsedOptions& options) {
-  for (const char* option : {"gpu-memory", "multi-gpu"}) {
-    if (options.has(option)) {
-      throw_usage(options.command(), std::string("--") + option + ": text is joined on the CPU");
-    }
-  }
 }
 
 JoinSubject subject_of(const JoinArguments& arguments, TextKind kind, const JoinSpec& join) {
@@ -186,12 +164,17 @@ int join_files(const Caller& caller, const JoinArguments& arguments, TextKind ki
   set_join_options(arguments, join);
   set_records(arguments, kind, join);
   JobWatch watch(caller, options, join, join);
-  if (kind != TextKind::none) refuse_gpu_options(options);
+  const bool is_text = kind != TextKind::none;
+  const auto refuse_gpus = [&](const std::string& option) {
+    throw_usage(options.command(), option + ": text is joined on the CPU");
+  };
+  for (const char* option : {"gpu-memory", "multi-gpu"}) {
+    if (is_text && options.has(option)) refuse_gpus(std::string("--") + option);
+  }
   const DeviceChoice device = device_option(options, join.time_line);
-  if (kind != TextKind::none) {
-    refuse_gpus(options, device);
-  } else {
-    device.give_to(join);
+  if (!is_text) device.give_to(join);
+  if (is_text && device.acceleration == Acceleration::always) {
+    refuse_gpus("--device=" + options.value("device", ""));
   }
   const JoinSubject subject = subject_of(arguments, kind, join);
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";

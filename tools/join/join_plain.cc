@@ -73,13 +73,13 @@ PlainJoinOptions plain_options(const JoinArguments& arguments) {
   join.names = {arguments.files[0], arguments.files[1]};
   join.shape = arguments.shape;
   join.key_fields = {arguments.fields[0].value_or(0), arguments.fields[1].value_or(0)};
-  join.ignore_case = arguments.ignore_case;
+  join.ignore_case = arguments.lines.ignore_case;
   join.watch = arguments.watch;
   join.header = arguments.options.has("header");
-  join.counts_fields = arguments.auto_row;
-  join.format.syntax = arguments.syntax;
-  join.format.fields = arguments.row;
-  join.format.filler = arguments.filler;
+  join.counts_fields = arguments.lines.auto_row;
+  join.format.syntax = arguments.lines.syntax;
+  join.format.fields = arguments.lines.row;
+  join.format.filler = arguments.lines.filler;
   return join;
 }
 

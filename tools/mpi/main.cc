@@ -17,8 +17,7 @@
 #include "cli/devices.h"
 #include "cli/manual.h"
 #include "cli/process.h"
-#include "cluster/cluster_general_join.h"
-#include "cluster/cluster_general_sort.h"
+#include "cluster/cluster_general_jobs.h"
 #include "cluster/cluster_sort.h"
 #include "cluster/message.h"
 #include "io/temp_name.h"
@@ -86,7 +85,7 @@ SortSpec sort_of_rank(const Caller& caller, const ParsedOptions& options, MpiPee
   if (kind == TextKind::lines) {
     sort.line_order = line_order(caller, options, peers);
   } else {
-    refuse_options_of_others(options, kind == TextKind::rows ? Scope::rows : Scope::all);
+    refuse_options_of_others(options, kind == TextKind::rows ? Scope::rows : Scope::binary);
   }
   set_records(options, sort);
   sort.inputs = options.operands();
@@ -180,7 +179,7 @@ void join(const JoinArguments& arguments, MpiPeers& peers) {
   }
   refuse_options_of_others(options, kind == TextKind::lines  ? Scope::lines
                                     : kind == TextKind::rows ? Scope::rows
-                                                             : Scope::all);
+                                                             : Scope::binary);
   set_join_of_rank(arguments, peers, join);
   set_records(arguments, kind, join);
   finish(cluster_general_join(general_options(join), peers));

@@ -14,7 +14,6 @@
 #include "columns/files/column_source.h"
 #include "columns/rank_columns.h"
 #include "join/join_shared.h"
-#include "sort/column_order.h"
 #include "sort/columns_shared.h"
 #include "sort/sort_shared.h"
 

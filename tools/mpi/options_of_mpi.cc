@@ -1,7 +1,8 @@
 #include "mpi/options_of_mpi.h"
 
 #include <array>
-#include <span>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,84 +12,18 @@
 namespace xxl::cli {
 namespace {
 
-constexpr std::string_view kFromSort[] = {"ignore-leading-blanks",
-                                          "dictionary-order",
-                                          "ignore-case",
-                                          "general-numeric-sort",
-                                          "ignore-nonprinting",
-                                          "key",
-                                          "month-sort",
-                                          "numeric-sort",
-                                          "human-numeric-sort",
-                                          "version-sort",
-                                          "sort",
-                                          "output",
-                                          "reverse",
-                                          "stable",
-                                          "buffer-size",
-                                          "field-separator",
-                                          "temporary-directory",
-                                          "unique",
-                                          "zero-terminated",
-                                          "parallel",
-                                          "record",
-                                          "compression",
-                                          "header",
-                                          "empty",
-                                          "invalid",
-                                          "quote",
-                                          "count",
-                                          "sum",
-                                          "min",
-                                          "max",
-                                          "mean",
-                                          "first",
-                                          "last",
-                                          "collect",
-                                          "skip",
-                                          "limit",
-                                          "temp-compress",
-                                          "io",
-                                          "device",
-                                          "gpu-memory",
-                                          "multi-gpu",
-                                          "stats",
-                                          "help",
-                                          "version"};
+constexpr std::string_view kFromSort =
+    "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort "
+    "ignore-nonprinting key month-sort numeric-sort human-numeric-sort version-sort sort "
+    "output reverse stable buffer-size field-separator temporary-directory unique "
+    "zero-terminated parallel record compression header empty invalid quote count sum min "
+    "max mean first last collect skip limit temp-compress io device gpu-memory multi-gpu "
+    "stats help version";
 
-constexpr std::string_view kFromJoin[] = {"ignore-case",
-                                          "zero-terminated",
-                                          "header",
-                                          "-1",
-                                          "-2",
-                                          "-j",
-                                          "-t",
-                                          "-a",
-                                          "-v",
-                                          "-o",
-                                          "-e",
-                                          "record",
-                                          "record1",
-                                          "record2",
-                                          "key",
-                                          "key1",
-                                          "key2",
-                                          "empty-keys",
-                                          "malformed",
-                                          "quote",
-                                          "how",
-                                          "layout",
-                                          "suffixes",
-                                          "count",
-                                          "output",
-                                          "buffer-size",
-                                          "temporary-directory",
-                                          "parallel",
-                                          "compression",
-                                          "io",
-                                          "stats",
-                                          "help",
-                                          "version"};
+constexpr std::string_view kFromJoin =
+    "ignore-case zero-terminated header -1 -2 -j -t -a -v -o -e record record1 record2 key "
+    "key1 key2 empty-keys malformed quote how layout suffixes count output buffer-size "
+    "temporary-directory parallel compression io stats help version";
 
 constexpr Section kInput{
     "INPUT",
@@ -225,10 +160,10 @@ OptionSpec for_ranks(OptionSpec option) {
   return option;
 }
 
-std::vector<OptionSpec> options_for_ranks(const CommandSpec& command,
-                                          std::span<const std::string_view> keys) {
+std::vector<OptionSpec> options_for_ranks(const CommandSpec& command, std::string_view keys) {
   std::vector<OptionSpec> options;
-  for (const std::string_view key : keys) options.push_back(for_ranks(option_of(command, key)));
+  std::istringstream words{std::string(keys)};
+  for (std::string key; words >> key;) options.push_back(for_ranks(option_of(command, key)));
   return options;
 }
 

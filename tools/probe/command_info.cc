@@ -10,7 +10,6 @@
 #include "base/machine_limits.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/machine.h"
 #include "cli/version.h"
 #include "columns/files/load_module.h"
 #include "gpu/cuda/cuda_device.h"
@@ -24,6 +23,25 @@ namespace {
 
 void print_fact(const char* name, const std::string& value) {
   std::printf("%-16s %s\n", name, value.c_str());
+}
+
+// The text after "name" and a colon in a file of such lines (/proc/meminfo, /proc/cpuinfo).
+std::string read_field(const char* path, std::string_view name) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with(name)) continue;
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::size_t start = line.find_first_not_of(" \t", colon + 1);
+    return start == std::string::npos ? "" : line.substr(start);
+  }
+  return "";
+}
+
+std::string processor_name() {
+  const std::string name = read_field("/proc/cpuinfo", "model name");
+  return name.empty() ? "unknown" : name;
 }
 
 // Vector instruction sets of this processor that matter here.

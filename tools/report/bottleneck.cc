@@ -37,10 +37,8 @@ PhaseUse measure(const PhaseReport& phase, const TimeBuckets& buckets,
   const auto part = [&](const TimeBuckets::Name& name) {
     return std::min(sum(name) / phase.seconds, 1.0);
   };
-  const double user = sum(series::kUser), system = sum(series::kSystem);
-  use.cores = (user + system) / phase.seconds;
+  use.cores = (sum(series::kUser) + sum(series::kSystem)) / phase.seconds;
   use.others = sum(series::kOthers) / phase.seconds;
-  use.system_part = system > 0 ? system / (user + system) : 0;
   use.read_wait = phase.read_wait_seconds > 0 ? phase.read_wait_seconds : sum(series::kReadWait);
   use.write_wait =
       phase.write_wait_seconds > 0 ? phase.write_wait_seconds : sum(series::kWriteWait);
@@ -196,28 +194,6 @@ void advise(PhaseUse& use, const JobMeansGiven& given, double scratch_bytes) {
 }
 
 }  // namespace
-
-const char* name_of(Bound bound) {
-  switch (bound) {
-    case Bound::nothing:
-      return "nothing alone";
-    case Bound::processors:
-      return "processors";
-    case Bound::one_thread:
-      return "one thread";
-    case Bound::disk_read:
-      return "reading";
-    case Bound::disk_write:
-      return "writing";
-    case Bound::gpu:
-      return "GPU";
-    case Bound::pipe_in:
-      return "pipe in";
-    case Bound::pipe_out:
-      return "pipe out";
-  }
-  return "";
-}
 
 std::vector<PhaseUse> judge_phases(const std::vector<PhaseReport>& phases,
                                    const TimeBuckets& buckets, const JobMeansGiven& given) {

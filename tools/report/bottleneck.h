@@ -44,10 +44,9 @@ struct PhaseUse {
   double seconds = 0;
   double read_bytes = 0;
   double written_bytes = 0;
-  double cores = 0;        // busy on average
-  double others = 0;       // busy with other programs
-  double system_part = 0;  // of that, in the kernel
-  double read_wait = 0;    // seconds
+  double cores = 0;      // busy on average
+  double others = 0;     // busy with other programs
+  double read_wait = 0;  // seconds
   double write_wait = 0;
   std::vector<TrackUse> tracks;  // by name
   Bound bound = Bound::nothing;
@@ -58,8 +57,5 @@ struct PhaseUse {
 // Measures `phases`, and judges them. `buckets`: as JobSampler makes them.
 std::vector<PhaseUse> judge_phases(const std::vector<PhaseReport>& phases,
                                    const TimeBuckets& buckets, const JobMeansGiven& given);
-
-// "the processors", "reading", ...: what a phase was bound by, in a word or two.
-const char* name_of(Bound bound);
 
 }  // namespace xxl::cli

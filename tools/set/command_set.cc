@@ -49,7 +49,7 @@ int run_set(const Caller& caller, ParsedOptions options) {
     spec = line_sort_spec(caller, parse_line_arguments(caller, options));
   } else {
     const bool is_rows = text_kind(record) == TextKind::rows;
-    refuse_options_of_others(options, is_rows ? Scope::rows : Scope::all);
+    refuse_options_of_others(options, is_rows ? Scope::rows : Scope::binary);
     spec = sort_spec(caller, options);
   }
   check_inputs(options, spec.inputs);

@@ -10,40 +10,20 @@ namespace {
 constexpr std::string_view kComparing = "What is equal, and in which order";
 constexpr std::string_view kDoing = "What to do";
 
-// An option of sort, in another place.
-OptionSpec as_sort(std::string_view name, std::string_view group, Scope scope = Scope::all) {
-  OptionSpec option = option_of_sort(name);
-  option.group = group;
-  option.scope = scope;
-  return option;
-}
-
-// One with more, or less, to say of it.
-OptionSpec with_details(OptionSpec option, std::string_view details) {
-  option.details = details;
-  return option;
-}
-
 const auto& set_options() {
   static const std::array options{
-      OptionSpec{.long_name = "all",
-                 .group = kDoing,
-                 .help = "count equal records, instead of writing one of them",
-                 .details =
-                     "Of a record that the inputs have m, n, ... times, union writes m + n + ..., "
-                     "intersect the least of these numbers, and except m - n - ..., if that is "
-                     "more than none."},
-      OptionSpec{
-          .long_name = "key",
-          .short_name = 'k',
-          .value = ValueKind::required,
-          .value_name = "KEY",
-          .group = kComparing,
-          .help = "compare and sort by a part of the record (see xxl sort --help); repeatable",
-          .details = "Keys are given as to xxl sort. Records are equal if all of their keys are. "
-                     "Without a key they are compared as a whole, rows by the contents of their "
-                     "fields, whether in quotes or not; binary records are in the order of their "
-                     "type then."},
+      option(
+          kDoing, "--all", "count equal records, instead of writing one of them",
+          {.details = "Of a record that the inputs have m, n, ... times, union writes m + n + ..., "
+                      "intersect the least of these numbers, and except m - n - ..., if that is "
+                      "more than none."}),
+      option(
+          kComparing, "-k, --key=KEY",
+          "compare and sort by a part of the record (see xxl sort --help); repeatable",
+          {.details = "Keys are given as to xxl sort. Records are equal if all of their keys are. "
+                      "Without a key they are compared as a whole, rows by the contents of their "
+                      "fields, whether in quotes or not; binary records are in the order of their "
+                      "type then."}),
       as_sort("reverse", kComparing),
       as_sort("ignore-leading-blanks", kComparing, Scope::lines),
       as_sort("dictionary-order", kComparing, Scope::lines),
@@ -57,13 +37,8 @@ const auto& set_options() {
       with_details(as_sort("field-separator", kComparing, Scope::text), "As for xxl sort."),
       as_sort("empty", kComparing, Scope::rows),
       as_sort("invalid", kComparing, Scope::rows),
-      OptionSpec{.long_name = "record",
-                 .value = ValueKind::required,
-                 .value_name = "SPEC",
-                 .words = "lines csv tsv u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:",
-                 .completion = Completion::words,
-                 .group = kComparing,
-                 .help = "what a record is (see RECORDS; default: lines)"},
+      option(kComparing, "--record=SPEC", "what a record is (see RECORDS; default: lines)",
+             {.words = "lines csv tsv u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:"}),
       with_details(as_sort("header", kDoing, Scope::text),
                    "That of all inputs must be the same. The columns of CSV and TSV files can then "
                    "be called by their names."),

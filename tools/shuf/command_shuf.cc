@@ -61,7 +61,9 @@ void set_head_count(const ParsedOptions& options, SortSpec& spec) {
 
 Scope scope_of(const std::string& record) {
   const TextKind kind = text_kind(record);
-  return kind == TextKind::lines ? Scope::lines : kind == TextKind::rows ? Scope::rows : Scope::all;
+  return kind == TextKind::lines  ? Scope::lines
+         : kind == TextKind::rows ? Scope::rows
+                                  : Scope::binary;
 }
 
 }  // namespace

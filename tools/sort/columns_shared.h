@@ -34,11 +34,19 @@ struct ColumnKeyOption {
   bool nulls_first = false;
 };
 
-// `descending`: without a direction. Throws Error{usage}.
-ColumnKeyOption parse_column_key(std::string_view spec, bool descending);
 // The name of the column, which must be there. `names` are those of `table`. Throws Error{usage}.
 std::string resolve_column(const CsvColumn& column, const std::vector<std::string>& names,
                            const std::string& table);
+
+// --part-by, --key and --reverse; there is one at least. Throws Error{usage}.
+std::vector<ColumnKeyOption> column_key_options(const ParsedOptions& options);
+// These keys, -u, --skip and --limit, of the columns of `source`, of which row groups are left out
+// that have none of the rows. Throws Error.
+column_sort_options column_sort_option(const ParsedOptions& options,
+                                       const std::vector<ColumnKeyOption>& keys,
+                                       ColumnSource& source);
+// What the rows are in the order of: names are those of `sort`.
+std::vector<module_table::SortedBy> sorted_by(const column_sort_options& sort);
 
 // --compression=METHOD[:LEVEL], or what is usual.
 struct ColumnCompression {

@@ -21,7 +21,7 @@ int run_sort(const CommandSpec& command, const Caller& caller,
   if (print_if_asked(options, caller)) return kExitSuccess;
   if (is_columns(record)) return sort_columns(caller, options);
   const bool is_rows = text_kind(record) == TextKind::rows;
-  refuse_options_of_others(options, is_rows ? Scope::rows : Scope::all);
+  refuse_options_of_others(options, is_rows ? Scope::rows : Scope::binary);
   const Check check = check_option(options);
   keep_order_option(options);  // what it excludes is told before what is wrong with a fold
   if (!is_rows) format_option(options, "", options.has("reverse"));

@@ -28,11 +28,12 @@ struct NumberOption {
 };
 
 [[noreturn]] void throw_bad_number(const NumberOption& option, const std::string& text,
-                                   Number::State state, bool bad_suffix) {
+                                   Number::Validity validity, bool bad_suffix) {
   const std::string argument = option.name + " argument '" + text + "'";
   const std::string advice = option.caller.stands_in ? "" : ": " + std::string(option.advice);
   if (bad_suffix) throw CommandLineError("invalid suffix in " + argument + advice);
-  if (state == Number::State::too_large) throw CommandLineError(argument + " too large" + advice);
+  if (validity == Number::Validity::too_large)
+    throw CommandLineError(argument + " too large" + advice);
   throw CommandLineError("invalid " + argument + advice);
 }
 
@@ -45,12 +46,12 @@ std::uint64_t parse_buffer_size(const Caller& caller, const Argument& given) {
   constexpr std::string_view kUnits = "KMGTPEZY";
   Number number = read_number(text);
   std::string_view suffix = number.suffix;
-  if (suffix == "%" && number.state == Number::State::ok) {
+  if (suffix == "%" && number.validity == Number::Validity::ok) {
     const auto bytes = static_cast<long double>(usable_memory_bytes()) * number.value / 100;
-    if (bytes >= 0x1p64L) throw_bad_number(option, text, Number::State::too_large, false);
+    if (bytes >= 0x1p64L) throw_bad_number(option, text, Number::Validity::too_large, false);
     return static_cast<std::uint64_t>(bytes);
   }
-  if (suffix == "b" && number.state == Number::State::ok) return number.value;
+  if (suffix == "b" && number.validity == Number::Validity::ok) return number.value;
 
   int shift = 10;
   if (!suffix.empty()) {
@@ -58,26 +59,27 @@ std::uint64_t parse_buffer_size(const Caller& caller, const Argument& given) {
     const bool lower = std::string_view("kmgt").find(unit) != std::string_view::npos;
     const std::size_t power = kUnits.find(lower ? static_cast<char>(std::toupper(unit)) : unit);
     if (power == std::string_view::npos) {
-      throw_bad_number(option, text, number.state, number.state != Number::State::invalid);
+      throw_bad_number(option, text, number.validity, number.validity != Number::Validity::invalid);
     }
     // A unit alone is one of it.
-    if (number.state == Number::State::invalid) number = {Number::State::ok, 1, suffix};
-    if (suffix.size() > 1) throw_bad_number(option, text, number.state, true);
+    if (number.validity == Number::Validity::invalid) number = {Number::Validity::ok, 1, suffix};
+    if (suffix.size() > 1) throw_bad_number(option, text, number.validity, true);
     shift = 10 * (static_cast<int>(power) + 1);
   }
-  if (number.state == Number::State::ok && number.value != 0 &&
+  if (number.validity == Number::Validity::ok && number.value != 0 &&
       (shift >= 64 || number.value > (~std::uint64_t{0} >> shift))) {
-    number.state = Number::State::too_large;
+    number.validity = Number::Validity::too_large;
   }
-  if (number.state != Number::State::ok) throw_bad_number(option, text, number.state, false);
+  if (number.validity != Number::Validity::ok)
+    throw_bad_number(option, text, number.validity, false);
   return shift >= 64 ? 0 : number.value << shift;
 }
 
 // The value of an option that takes a number alone, which may be too large.
 Number parse_sort_number(const NumberOption& option, const std::string& text) {
   const Number number = read_number(text);
-  if (number.state == Number::State::invalid || !number.suffix.empty()) {
-    throw_bad_number(option, text, number.state, number.state != Number::State::invalid);
+  if (number.validity == Number::Validity::invalid || !number.suffix.empty()) {
+    throw_bad_number(option, text, number.validity, number.validity != Number::Validity::invalid);
   }
   return number;
 }
@@ -243,9 +245,6 @@ void LineArgumentParser::take_option(const Argument& given) {
       return take_check(letter);
     case 'k':
       return add_key(given);
-    case 'm':
-      result_.merge = true;
-      return;
     case 'o':
       if (result_.output && *result_.output != value) {
         throw CommandLineError("multiple output files specified");
@@ -320,16 +319,16 @@ Number read_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   number.suffix = text;
   if (text.empty() || !is_digit(text.front())) return number;
-  number.state = Number::State::ok;
+  number.validity = Number::Validity::ok;
   while (!number.suffix.empty() && is_digit(number.suffix.front())) {
     const auto digit = static_cast<std::uint64_t>(number.suffix.front() - '0');
     if (__builtin_mul_overflow(number.value, 10, &number.value) ||
         __builtin_add_overflow(number.value, digit, &number.value)) {
-      number.state = Number::State::too_large;
+      number.validity = Number::Validity::too_large;
     }
     number.suffix.remove_prefix(1);
   }
-  if (number.state == Number::State::too_large) number.value = ~std::uint64_t{0};
+  if (number.validity == Number::Validity::too_large) number.value = ~std::uint64_t{0};
   return number;
 }
 

@@ -23,7 +23,6 @@ struct LineArguments {
   char terminator = '\n';
   char check = 0;  // 'c' or 'C'
   bool debug = false;
-  bool merge = false;
   std::vector<std::string> files;  // "-" is standard input; at least one
   std::optional<std::string> output;
   std::optional<std::uint64_t> memory_bytes;
@@ -35,8 +34,8 @@ struct LineArguments {
 // A whole number and what stands behind it, as sort(1) and join(1) read them: white space and a
 // plus sign may precede it.
 struct Number {
-  enum class State { ok, invalid, too_large };
-  State state = State::invalid;
+  enum class Validity { ok, invalid, too_large };
+  Validity validity = Validity::invalid;
   std::uint64_t value = 0;  // the largest there is, if it is too large
   std::string_view suffix;
 };

@@ -97,17 +97,10 @@ std::size_t floating_point_bytes(std::string_view text) {
   return static_cast<std::size_t>(end - copy.c_str());
 }
 
-// One warning a line, after the name of the program.
-class Warnings {
- public:
-  explicit Warnings(const Caller& caller) : prefix_(caller.prefix) {}
-  void add(const std::string& text) const {
-    std::fprintf(stderr, "%s%s\n", prefix_.c_str(), text.c_str());
-  }
-
- private:
-  const std::string& prefix_;
-};
+// A line, after the name of the program.
+void warn(const Caller& caller, const std::string& text) {
+  std::fprintf(stderr, "%s%s\n", caller.prefix.c_str(), text.c_str());
+}
 
 // "obsolescent key '+1 -2' used; consider '-k 2,2' instead".
 std::string describe_obsolescent(const LineKeyField& key) {
@@ -158,7 +151,7 @@ struct NumberKinds {
 };
 
 // Separators of fields that are also part of numbers.
-void warn_of_number_separators(const Warnings& warnings, const NumberKinds& kinds,
+void warn_of_number_separators(const Caller& caller, const NumberKinds& kinds,
                                const std::optional<FieldSeparator>& separator,
                                const ByteClasses& classes) {
   const auto separates_fields = [&](int c) {
@@ -169,35 +162,35 @@ void warn_of_number_separators(const Warnings& warnings, const NumberKinds& kind
     return quoted_for_message(std::string(1, static_cast<char>(c)));
   };
   bool warned = false;
-  const auto warn = [&](int c, const char* meaning) {
-    warnings.add("field separator " + quoted(c) + " is treated as a " + meaning + " in numbers");
+  const auto warn_of = [&](int c, const char* meaning) {
+    warn(caller, "field separator " + quoted(c) + " is treated as a " + meaning + " in numbers");
   };
   if (kinds.plain_spans && separates_fields(classes.thousands_separator)) {
-    warn(classes.thousands_separator, "group separator");
+    warn_of(classes.thousands_separator, "group separator");
     warned = true;
   }
   if (kinds.plain_spans || kinds.general_spans) {
     if (separates_fields(classes.decimal_point)) {
-      warn(classes.decimal_point, "decimal point");
+      warn_of(classes.decimal_point, "decimal point");
       warned = true;
     } else if (separator == FieldSeparator('-')) {
-      warn('-', "minus sign");
+      warn_of('-', "minus sign");
     } else if (kinds.general_spans && separator == FieldSeparator('+')) {
-      warn('+', "plus sign");
+      warn_of('+', "plus sign");
     }
   }
   if ((kinds.plain || kinds.general) && !warned) {
     const bool is_separator = separator && *separator == static_cast<char>(classes.decimal_point);
-    warnings.add((is_separator ? "numbers use " : "note numbers use ") +
-                 quoted(classes.decimal_point) + " as a decimal point in this locale");
+    warn(caller, (is_separator ? "numbers use " : "note numbers use ") +
+                     quoted(classes.decimal_point) + " as a decimal point in this locale");
   }
   if (kinds.plain && std::strlen(std::localeconv()->thousands_sep) > 1) {
-    warnings.add("the multi-byte number group separator in this locale is not supported");
+    warn(caller, "the multi-byte number group separator in this locale is not supported");
   }
 }
 
 // Options for all keys, except for keys with options of their own.
-void warn_of_ignored_options(const Warnings& warnings, const LineOrder& order,
+void warn_of_ignored_options(const Caller& caller, const LineOrder& order,
                              const std::vector<LineKeyField>& keys) {
   LineKeyFlags unused = order.flags;
   for (const LineKeyField& key : keys) {
@@ -221,25 +214,24 @@ void warn_of_ignored_options(const Warnings& warnings, const LineOrder& order,
   if (has_last_resort || keys.empty()) unused.reverse = false;
   if (unused != LineKeyFlags{}) {
     const std::string letters = line_key_letters(unused);
-    warnings.add(letters.size() == 1 ? "option '-" + letters + "' is ignored"
+    warn(caller, letters.size() == 1 ? "option '-" + letters + "' is ignored"
                                      : "options '-" + letters + "' are ignored");
   }
   if (reverse_unused && has_last_resort) {
-    warnings.add("option '-r' only applies to last-resort comparison");
+    warn(caller, "option '-r' only applies to last-resort comparison");
   }
 }
 
 }  // namespace
 
 void warn_of_line_keys(const Caller& caller, const LineArguments& arguments) {
-  const Warnings warnings(caller);
-  if (std::setlocale(LC_ALL, "") == nullptr) warnings.add("failed to set locale");
+  if (std::setlocale(LC_ALL, "") == nullptr) warn(caller, "failed to set locale");
   const char* locale = std::setlocale(LC_COLLATE, nullptr);
   const std::string_view name = locale == nullptr ? "C" : locale;
   if (name == "C" || name == "POSIX") {
-    warnings.add("text ordering performed using simple byte comparison");
+    warn(caller, "text ordering performed using simple byte comparison");
   } else {
-    warnings.add("text ordering performed using " + quoted_for_message(name) + " sorting rules");
+    warn(caller, "text ordering performed using " + quoted_for_message(name) + " sorting rules");
   }
 
   const LineOrder& order = arguments.order;
@@ -251,22 +243,22 @@ void warn_of_line_keys(const Caller& caller, const LineArguments& arguments) {
     const bool is_given = !order.fields.empty();  // not the whole line, because of options alone
     const auto& obsolescent = arguments.obsolescent_keys;
     if (std::find(obsolescent.begin(), obsolescent.end(), i) != obsolescent.end()) {
-      warnings.add(describe_obsolescent(key));
+      warn(caller, describe_obsolescent(key));
     }
     if (has_zero_width(key)) {
-      warnings.add("key " + number + " has zero width and will be ignored");
+      warn(caller, "key " + number + " has zero width and will be ignored");
     }
     if (is_given && !order.separator && leading_blanks_matter(key)) {
-      warnings.add("leading blanks are significant in key " + number +
-                   "; consider also specifying 'b'");
+      warn(caller,
+           "leading blanks are significant in key " + number + "; consider also specifying 'b'");
     }
     if (!is_numeric(key.flags)) continue;
     const bool spans = is_given && spans_fields(key);
-    if (spans) warnings.add("key " + number + " is numeric and spans multiple fields");
+    if (spans) warn(caller, "key " + number + " is numeric and spans multiple fields");
     kinds.add(key, spans);
   }
-  warn_of_number_separators(warnings, kinds, order.separator, current_byte_classes());
-  warn_of_ignored_options(warnings, order, keys);
+  warn_of_number_separators(caller, kinds, order.separator, current_byte_classes());
+  warn_of_ignored_options(caller, order, keys);
 }
 
 LineUnderliner::LineUnderliner(const LineOrder& order)

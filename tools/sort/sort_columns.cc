@@ -1,6 +1,5 @@
 // xxl sort of columns: --record=parquet and --record=arrow.
 #include "base/error.h"
-#include "sort/column_order.h"
 #include "sort/columns_shared.h"
 #include "sort/sort_shared.h"
 

@@ -1,4 +1,4 @@
-#include "cluster/cluster_general_join.h"
+#include "cluster/cluster_general_jobs.h"
 
 #include <gtest/gtest.h>
 

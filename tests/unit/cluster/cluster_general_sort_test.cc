@@ -1,4 +1,4 @@
-#include "cluster/cluster_general_sort.h"
+#include "cluster/cluster_general_jobs.h"
 
 #include <gtest/gtest.h>
 

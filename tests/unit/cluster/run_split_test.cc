@@ -88,7 +88,7 @@ TEST_P(RunSplitOfFormat, cuts_runs_where_a_stable_sort_of_all_records_does) {
         io::IoService io(test::simulated_queues(seed));
         RunStore store(own.store(), io);
         const MemoryRegion memory(split_buffers(own.runs().size(), ranks) * block_bytes + 1);
-        cuts[peers.rank()] = split_runs(layout, own.runs(), store, {starts, whole_keys},
+        cuts[peers.rank()] = split_runs(layout, own.runs(), store, starts, whole_keys,
                                         memory.span(), block_bytes, peers);
       });
       for (std::size_t rank = 0; rank < ranks; ++rank) {
