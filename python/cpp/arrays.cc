@@ -30,9 +30,9 @@ constexpr std::size_t kPairsAtOnce = std::size_t{1} << 18;
 // Nothing here can be stopped: signals are handled when the call is over.
 
 // Key parts as (offset, bytes, kind, descending).
-using Parts = std::vector<std::tuple<std::size_t, std::size_t, std::string, bool>>;
+using KeyArgument = std::vector<std::tuple<std::size_t, std::size_t, std::string, bool>>;
 
-std::vector<ArrayKeyPart> parts_of(const Parts& parts) {
+std::vector<ArrayKeyPart> parts_of(const KeyArgument& parts) {
   std::vector<ArrayKeyPart> result;
   for (const auto& [offset, bytes, kind, descending] : parts) {
     result.push_back({offset, bytes, kind, descending});
@@ -78,8 +78,9 @@ array_report sort_bytes(std::span<const std::byte> from, std::span<std::byte> to
 }
 
 nb::dict sort_array_of(std::uintptr_t from, std::uintptr_t to, std::size_t bytes,
-                       std::size_t record_bytes, const Parts& parts, const std::string& device,
-                       const std::vector<unsigned>& gpus, unsigned threads) {
+                       std::size_t record_bytes, const KeyArgument& parts,
+                       const std::string& device, const std::vector<unsigned>& gpus,
+                       unsigned threads) {
   const array_options options = options_of(device, gpus, threads);
   const std::vector<ArrayKeyPart> key = parts_of(parts);
   array_report report;
@@ -114,14 +115,14 @@ struct Pairs {
 static_assert(static_cast<std::int64_t>(index_pair::kNone) == -1);
 
 // An array as (address, bytes, bytes of a record, key parts).
-using Side = std::tuple<std::uintptr_t, std::size_t, std::size_t, Parts>;
+using ArrayArgument = std::tuple<std::uintptr_t, std::size_t, std::size_t, KeyArgument>;
 
-::xxl::detail::JoinedArray joined_array(const Side& side) {
+::xxl::detail::JoinedArray joined_array(const ArrayArgument& side) {
   const auto& [address, bytes, record_bytes, parts] = side;
   return {bytes_at(address, bytes), record_bytes, key_parts(parts_of(parts))};
 }
 
-Pairs join_arrays_of(const Side& left, const Side& right, const std::string& how,
+Pairs join_arrays_of(const ArrayArgument& left, const ArrayArgument& right, const std::string& how,
                      const std::string& device, const std::vector<unsigned>& gpus,
                      unsigned threads) {
   const array_options options = options_of(device, gpus, threads);

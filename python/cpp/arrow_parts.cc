@@ -111,26 +111,6 @@ void destroy_capsule(PyObject* capsule) {
   delete static_cast<Owned<T>*>(PyCapsule_GetContext(capsule));
 }
 
-template <class T>
-nb::object capsule_of(Owned<T> value) {
-  auto held = std::make_unique<Owned<T>>(std::move(value));
-  nb::object capsule = nb::steal(PyCapsule_New(held->get(), kCapsuleName<T>, destroy_capsule<T>));
-  if (!capsule.is_valid()) nb::raise_python_error();
-  PyCapsule_SetContext(capsule.ptr(), held.release());
-  return capsule;
-}
-
-template <class T>
-Owned<T> take(nb::handle capsule) {
-  auto* const held = static_cast<T*>(PyCapsule_GetPointer(capsule.ptr(), kCapsuleName<T>));
-  if (held == nullptr) {
-    PyErr_Clear();
-    throw_usage(std::string("this is no capsule '") + kCapsuleName<T> + "' of Arrow");
-  }
-  if (held->release == nullptr) throw_usage("what this capsule held has been used already");
-  return Owned<T>(held);
-}
-
 }  // namespace
 
 void share_array(const ArrowArray& from, const std::shared_ptr<const void>& owner, ArrowArray* to) {
@@ -156,24 +136,31 @@ Owned<ArrowArrayStream> stream_of(Owned<ArrowSchema> schema, Owned<ArrowArray> b
   return export_stream(std::make_unique<StreamOfOne>(std::move(schema), std::move(batch)));
 }
 
-nb::object make_capsule(Owned<ArrowSchema> schema) {
-  return capsule_of(std::move(schema));
-}
-nb::object make_capsule(Owned<ArrowArray> array) {
-  return capsule_of(std::move(array));
-}
-nb::object make_capsule(Owned<ArrowArrayStream> stream) {
-  return capsule_of(std::move(stream));
+template <class T>
+nb::object make_capsule(Owned<T> value) {
+  auto held = std::make_unique<Owned<T>>(std::move(value));
+  nb::object capsule = nb::steal(PyCapsule_New(held->get(), kCapsuleName<T>, destroy_capsule<T>));
+  if (!capsule.is_valid()) nb::raise_python_error();
+  PyCapsule_SetContext(capsule.ptr(), held.release());
+  return capsule;
 }
 
-Owned<ArrowSchema> take_schema(nb::handle capsule) {
-  return take<ArrowSchema>(capsule);
+template <class T>
+Owned<T> take(nb::handle capsule) {
+  auto* const held = static_cast<T*>(PyCapsule_GetPointer(capsule.ptr(), kCapsuleName<T>));
+  if (held == nullptr) {
+    PyErr_Clear();
+    throw_usage(std::string("this is no capsule '") + kCapsuleName<T> + "' of Arrow");
+  }
+  if (held->release == nullptr) throw_usage("what this capsule held has been used already");
+  return Owned<T>(held);
 }
-Owned<ArrowArray> take_array(nb::handle capsule) {
-  return take<ArrowArray>(capsule);
-}
-Owned<ArrowArrayStream> take_stream(nb::handle capsule) {
-  return take<ArrowArrayStream>(capsule);
-}
+
+template nb::object make_capsule(Owned<ArrowSchema>);
+template nb::object make_capsule(Owned<ArrowArray>);
+template nb::object make_capsule(Owned<ArrowArrayStream>);
+template Owned<ArrowSchema> take(nb::handle);
+template Owned<ArrowArray> take(nb::handle);
+template Owned<ArrowArrayStream> take(nb::handle);
 
 }  // namespace xxl::python

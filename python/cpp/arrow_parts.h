@@ -58,14 +58,12 @@ Owned<ArrowArrayStream> slice_batches(Owned<ArrowArrayStream> stream, std::int64
 // A stream of one batch.
 Owned<ArrowArrayStream> stream_of(Owned<ArrowSchema> schema, Owned<ArrowArray> batch);
 
-// Capsules, which own what they hold until somebody takes it.
-nb::object make_capsule(Owned<ArrowSchema> schema);
-nb::object make_capsule(Owned<ArrowArray> array);
-nb::object make_capsule(Owned<ArrowArrayStream> stream);
+// A capsule, which owns what it holds until somebody takes it.
+template <class T>
+nb::object make_capsule(Owned<T> value);
 
 // What a capsule holds. Throws Error{usage} if it is none of that kind, or empty.
-Owned<ArrowSchema> take_schema(nb::handle capsule);
-Owned<ArrowArray> take_array(nb::handle capsule);
-Owned<ArrowArrayStream> take_stream(nb::handle capsule);
+template <class T>
+Owned<T> take(nb::handle capsule);
 
 }  // namespace xxl::python

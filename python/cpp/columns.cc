@@ -35,11 +35,11 @@ Owned<ArrowArrayStream> stream_of_table(const Table& table) {
   const auto& [object, in_memory, rows] = table;
   Owned<ArrowArrayStream> stream;
   if (nb::hasattr(object, "__arrow_c_stream__")) {
-    stream = take_stream(object.attr("__arrow_c_stream__")());
+    stream = take<ArrowArrayStream>(object.attr("__arrow_c_stream__")());
   } else {
     const auto [schema, batch] =
         nb::cast<std::tuple<nb::object, nb::object>>(object.attr("__arrow_c_array__")());
-    stream = stream_of(take_schema(schema), take_array(batch));
+    stream = stream_of(take<ArrowSchema>(schema), take<ArrowArray>(batch));
   }
   return in_memory ? slice_batches(std::move(stream), kSliceRows) : std::move(stream);
 }

@@ -1,9 +1,9 @@
 #include "long_work.h"
 
 #include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
+#include <cstdint>
+#include <functional>
+#include <future>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,77 +25,48 @@ class Teller {
 
   void tell() {
     if (callback_.is_none()) return;
-    const State state{progress_.phase, progress_.pass, progress_.passes, progress_.phase_bytes_done,
-                      progress_.phase_bytes_total};
-    if (any_ && state == told_) return;
+    const Told told{progress_.phase, progress_.pass, progress_.passes, progress_.phase_bytes_done,
+                    progress_.phase_bytes_total};
+    if (any_ && told == told_) return;
     any_ = true;
-    told_ = state;
-    callback_(phase_name(state.phase, state.pass, state.passes), state.done, state.total);
+    told_ = told;
+    callback_(phase_name(told.phase, told.pass, told.passes), told.done, told.total);
   }
 
  private:
-  struct State {
+  struct Told {
     Phase phase = Phase::starting;
     unsigned pass = 0, passes = 0;
     std::uint64_t done = 0, total = 0;
 
-    bool operator==(const State&) const = default;
+    bool operator==(const Told&) const = default;
   };
 
   const Progress& progress_;
   nb::handle callback_;
   bool any_ = false;
-  State told_;
-};
-
-// The end of the body, seen from two threads.
-class Ending {
- public:
-  void run(const std::function<void()>& body) noexcept {
-    std::exception_ptr failure;
-    try {
-      body();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    std::lock_guard lock(mutex_);
-    failure_ = std::move(failure);
-    ended_ = true;
-    changed_.notify_all();  // within the lock: the other thread may destroy this at once
-  }
-  bool wait_for(std::chrono::milliseconds time) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, time, [this] { return ended_; });
-  }
-  void throw_failure() {
-    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ended_ = false;
-  std::exception_ptr failure_;
+  Told told_;
 };
 
 }  // namespace
 
 void LongWork::run(const std::function<void()>& body, nb::handle callback) {
-  Ending ending;
+  std::packaged_task<void()> task(body);
+  std::future<void> ending = task.get_future();
   Teller teller(progress, callback);
   std::optional<nb::python_error> raised;
   // Whoever calls again and again may run no Python in between.
   if (PyErr_CheckSignals() != 0) nb::raise_python_error();
   {
     // Producers of input run on it, so it has the stack that they are used to.
-    Thread thread = Thread::try_start([&] { ending.run(body); }, Thread::kLargeStackBytes);
+    Thread thread = Thread::try_start([&] { task(); }, Thread::kLargeStackBytes);
     if (!thread) {  // where the system refuses one, signals wait
       nb::gil_scoped_release release;
-      ending.run(body);
+      task();
     }
     const auto ended = [&] {
       nb::gil_scoped_release release;
-      return ending.wait_for(kStep);
+      return ending.wait_for(kStep) == std::future_status::ready;
     };
     while (!ended()) {
       if (raised) continue;
@@ -112,7 +83,7 @@ void LongWork::run(const std::function<void()>& body, nb::handle callback) {
     thread.join();
   }
   if (raised) throw std::move(*raised);
-  ending.throw_failure();
+  ending.get();
   teller.tell();
 }
 

@@ -110,16 +110,16 @@ Stream::Stream(std::unique_ptr<ColumnJob> job, nb::object callback)
 }
 
 void Stream::check_usable() const {
-  switch (state_) {
-    case State::fresh:
+  switch (use_) {
+    case Use::fresh:
       return;
-    case State::iterated:
+    case Use::iterated:
       throw_usage("this stream is being read: what it gives is there once");
-    case State::at_end:
+    case Use::at_end:
       throw_usage("this stream has been read: what it gives is there once");
-    case State::handed_over:
+    case Use::handed_over:
       throw_usage("this stream has been handed over: what it gives is there once");
-    case State::closed:
+    case Use::closed:
       throw_usage("this stream is closed");
   }
 }
@@ -130,20 +130,20 @@ nb::object Stream::schema_capsule() const {
 
 nb::object Stream::hand_over() {
   check_usable();
-  state_ = State::handed_over;
+  use_ = Use::handed_over;
   callback_ = nb::none();
   return make_capsule(export_stream(std::make_unique<HandedOver>(std::move(job_))));
 }
 
 void Stream::begin() {
   check_usable();
-  state_ = State::iterated;
+  use_ = Use::iterated;
 }
 
 Batch Stream::next() {
-  if (state_ == State::at_end) throw nb::stop_iteration();
-  if (state_ == State::fresh) begin();
-  if (state_ != State::iterated) check_usable();
+  if (use_ == Use::at_end) throw nb::stop_iteration();
+  if (use_ == Use::fresh) begin();
+  if (use_ != Use::iterated) check_usable();
   if (job_ == nullptr) throw_usage("another thread is reading this stream");
   // Others cannot close it while it works.
   std::unique_ptr<ColumnJob> job = std::move(job_);
@@ -158,16 +158,16 @@ Batch Stream::next() {
     job->work.run([&] { result = rows->get_next(rows, batch.get()); }, callback_);
     if (result != 0) throw_failure(rows, result);
   } catch (...) {
-    state_ = State::closed;
+    use_ = Use::closed;
     end();
     throw;
   }
-  if (state_ != State::iterated) {  // others closed it meanwhile
+  if (use_ != Use::iterated) {  // others closed it meanwhile
     end();
     check_usable();
   }
   if (batch.empty()) {
-    state_ = State::at_end;
+    use_ = Use::at_end;
     end();
     done_ = std::move(job);
     throw nb::stop_iteration();
@@ -187,7 +187,7 @@ nb::dict Stream::measured() const {
 }
 
 void Stream::close() {
-  if (state_ != State::handed_over) state_ = State::closed;
+  if (use_ != Use::handed_over) use_ = Use::closed;
   const std::unique_ptr<ColumnJob> job = std::move(job_);
   if (job == nullptr) return;
   nb::gil_scoped_release release;

@@ -69,7 +69,7 @@ class Stream {
   void close();
 
  private:
-  enum class State { fresh, iterated, at_end, handed_over, closed };
+  enum class Use { fresh, iterated, at_end, handed_over, closed };
 
   void check_usable() const;
 
@@ -77,7 +77,7 @@ class Stream {
   std::unique_ptr<ColumnJob> done_;  // without rows
   nb::object callback_;
   std::shared_ptr<const ColumnType> schema_;
-  State state_ = State::fresh;
+  Use use_ = Use::fresh;
 };
 
 void bind_streams(nb::module_& m);

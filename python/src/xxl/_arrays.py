@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Field = Union[str, tuple[str, str]]
 # Offset, bytes, kind, descending.
-Part = tuple[int, int, str, bool]
+KeyPart = tuple[int, int, str, bool]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _check_array(array: Any, name: str) -> None:
         raise UsageError(f"the elements of {name} have no bytes")
 
 
-def _part(dtype: Any, what: str, offset: int, descending: bool) -> Part:
+def _part(dtype: Any, what: str, offset: int, descending: bool) -> KeyPart:
     """How a value is compared."""
     kinds = {"b": "unsigned", "u": "unsigned", "i": "signed", "M": "time", "m": "time",
              "S": "bytes"}
@@ -84,7 +84,7 @@ def _part(dtype: Any, what: str, offset: int, descending: bool) -> Part:
     )
 
 
-def _parts(array: Any, by: str | Sequence[Field] | None, descending: bool, name: str) -> list[Part]:
+def _parts(array: Any, by: str | Sequence[Field] | None, descending: bool, name: str) -> list[KeyPart]:
     dtype = array.dtype
     if dtype.names is None:
         if by is not None:
@@ -184,7 +184,7 @@ def _key_types(array: Any, on: str | Sequence[str] | None) -> list[str]:
 
 def _side(
     array: Any, on: str | Sequence[str] | None, name: str
-) -> tuple[int, int, int, list[Part]]:
+) -> tuple[int, int, int, list[KeyPart]]:
     for key in [] if on is None or isinstance(on, str) else on:
         if not isinstance(key, str):
             raise TypeError(f"{key!r} is no field to join by")

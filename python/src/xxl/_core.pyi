@@ -90,7 +90,7 @@ def check_parts(paths: list[bytes]) -> None: ...
 def sort_files(means: Means, progress: Callback | None, **job: Any) -> dict[str, Any]: ...
 def join_files(means: Means, progress: Callback | None, **job: Any) -> dict[str, Any]: ...
 
-Parts = list[tuple[int, int, str, bool]]
+KeyParts = list[tuple[int, int, str, bool]]
 
 def sort_array(
     *,
@@ -98,7 +98,7 @@ def sort_array(
     to_address: int,
     bytes: int,
     record_bytes: int,
-    parts: Parts,
+    parts: KeyParts,
     device: str,
     gpus: list[int],
     threads: int,
@@ -115,8 +115,8 @@ class Pairs:
 
 def join_arrays(
     *,
-    left: tuple[int, int, int, Parts],
-    right: tuple[int, int, int, Parts],
+    left: tuple[int, int, int, KeyParts],
+    right: tuple[int, int, int, KeyParts],
     how: str,
     device: str,
     gpus: list[int],

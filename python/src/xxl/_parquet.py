@@ -81,7 +81,7 @@ def _run(
     for_files = min(max(used.memory // 4, _LEAST_FILE_BYTES), _MOST_FILE_BYTES, used.memory // 2)
     share = for_files // len(sides)
     traffic = _core.Traffic()
-    sources = [files.Source(inputs, share, traffic) for inputs in sides]
+    sources = [files.StoredTable(inputs, share, traffic) for inputs in sides]
     rows_in = sum(source.rows for source in sources)
     options = files.writer_options(set().union(*(source.types.kinds for source in sources)))
     rest = used.memory - for_files - max(source.page_bytes for source in sources)

@@ -102,7 +102,7 @@ def _ahead(batches: Batches) -> Batches:
             thread.submit(batches.close)
 
 
-class Source:
+class StoredTable:
     """Parquet files as one table, which are read in batches of bounded size."""
 
     def __init__(self, inputs: Path | Iterable[Path], memory: int, traffic: _core.Traffic) -> None:
