@@ -30,16 +30,12 @@ std::unique_ptr<Accelerator> make_accelerator(const resource_options& options) {
   return std::make_unique<gpu::GpuAccelerator>(std::move(gpus));
 }
 
-std::uint64_t part_of(const resources& given, std::uint64_t memory_bytes) {
-  const resource_options& options = given.options();
-  return memory_bytes != 0 ? memory_bytes : options.memory_bytes / options.users;
-}
-
 }  // namespace
 
 Grant::Grant(const resources& given, std::uint64_t memory_bytes)
     : given_(given),
-      memory_bytes_(part_of(given, memory_bytes)),
+      memory_bytes_(memory_bytes != 0 ? memory_bytes
+                                      : given.options().memory_bytes / given.options().users),
       accelerator_(make_accelerator(given.options())) {
   SharedResources& shared = *given_.shared();
   if (shared.take(memory_bytes_)) return;

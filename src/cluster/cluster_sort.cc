@@ -46,7 +46,6 @@ class ClusterSort {
   void split();
   void merge();
   void check();
-  OwnBlocks own_blocks() const;
   // Records of equal keys become one, so they must be in one part.
   bool makes_groups() const { return options_.unique || options_.fold.folds(); }
 
@@ -166,7 +165,10 @@ void ClusterSort::split() {
   const std::vector<Run>& runs = sorting_->runs();
   const std::size_t block_bytes = sorting_->geometry().block_bytes;
   meter_.begin(Phase::merging, 0);
-  server_ = std::make_unique<ScratchServer>(own_blocks(), sending_.span(), block_bytes);
+  const auto own_block = [this, &runs](BlockName name) {
+    return OwnBlock{*scratch_, runs[name.run], runs[name.run].blocks[name.block]};
+  };
+  server_ = std::make_unique<ScratchServer>(own_block, sending_.span(), block_bytes);
   peers_.serve(server_.get());
   const RunCuts cuts = split_runs(sorting_->run_layout(), runs, *scratch_, starts_, makes_groups(),
                                   region_.span(), block_bytes, peers_);
@@ -179,12 +181,6 @@ void ClusterSort::split() {
       report_.bytes_received += block.stored_bytes;
   }
   meter_.end("split runs");
-}
-
-OwnBlocks ClusterSort::own_blocks() const {
-  return [this, &runs = sorting_->runs()](BlockName name) {
-    return OwnBlock{*scratch_, runs[name.run], runs[name.run].blocks[name.block]};
-  };
 }
 
 void ClusterSort::merge() {

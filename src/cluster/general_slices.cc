@@ -37,19 +37,14 @@ std::vector<CellSample> sample(std::span<const GeneralRun* const> runs, std::uin
   return samples;
 }
 
-struct TextSliceHead {
-  SliceOrigin origin;
-  std::uint64_t records;  // about
-};
-
 // Of `run`, blocks [first, last).
 void put_text_slice(MessageWriter& writer, const GeneralRun& run, SliceOrigin origin,
                     std::size_t first, std::size_t last, bool with_places) {
   std::uint64_t bytes = 0;
   for (std::size_t block = first; block < last; ++block) bytes += run.blocks[block].bytes;
   const double part = static_cast<double>(bytes) / static_cast<double>(run.bytes);
-  writer.put(
-      TextSliceHead{origin, static_cast<std::uint64_t>(part * static_cast<double>(run.records))});
+  writer.put(origin);
+  writer.put(static_cast<std::uint64_t>(part * static_cast<double>(run.records)));  // about
   put_blocks(writer, run, first, last, with_places);
   for (std::size_t block = first; block < last; ++block) writer.put_text(run.trigger(block));
   // (The trigger of the next block is no smaller.)
@@ -57,10 +52,9 @@ void put_text_slice(MessageWriter& writer, const GeneralRun& run, SliceOrigin or
 }
 
 std::unique_ptr<GeneralRun> get_text_slice(MessageReader& reader, SliceOrigin& origin) {
-  const auto head = reader.get<TextSliceHead>();
-  origin = head.origin;
+  origin = reader.get<SliceOrigin>();
   auto run = std::make_unique<GeneralRun>();
-  run->records = head.records;
+  run->records = reader.get<std::uint64_t>();
   get_blocks(reader, *run);
   for (GeneralBlock& block : run->blocks) {
     block.trigger_begin = static_cast<std::uint32_t>(run->triggers.size());

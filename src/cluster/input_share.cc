@@ -361,20 +361,15 @@ void cut_text(Inputs& inputs, const RecordSyntax& syntax, Peers& peers) {
   inputs.start_style = style;
 }
 
-// Of the first file, without its terminator; none of an empty one.
-std::optional<std::string> read_first_record(Inputs& inputs, const RecordSyntax& syntax) {
-  io::File& file = inputs.files.front();
-  if (!file.seekable() || file.size() == 0) return std::nullopt;
-  file.open();
-  const auto record = first_row(file, syntax);
-  file.close();
-  return record;
-}
-
 // A step of all ranks: the first record of the first one that has any.
 std::optional<std::string> first_record(Inputs& inputs, const RecordSyntax& syntax, Peers& peers) {
   MessageWriter writer;
-  if (const auto record = read_first_record(inputs, syntax)) writer.put_text(*record);
+  io::File& file = inputs.files.front();
+  if (file.seekable() && file.size() > 0) {
+    file.open();
+    if (const auto record = first_row(file, syntax)) writer.put_text(*record);
+    file.close();
+  }
   for (const Message& message : tell_all(peers, writer.take())) {
     if (!message.empty()) return MessageReader(message).get_text();
   }

@@ -17,8 +17,7 @@ constexpr std::size_t kLineWidth = 80;
 
 constexpr std::string_view kProgramDescription =
     "Sorts and joins files that do not fit in memory: lines of text as sort(1) and join(1) do, "
-    "rows "
-    "of CSV, tables in Parquet and Arrow files, and binary records.\n";
+    "rows of CSV, tables in Parquet and Arrow files, and binary records.\n";
 constexpr std::string_view kReadOn =
     "'xxl help COMMAND' or 'xxl COMMAND --help' explains a command; 'xxl --version' prints the "
     "version.\n";

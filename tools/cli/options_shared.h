@@ -31,15 +31,12 @@ inline constexpr OptionSpec kTimeLine =
 
 inline constexpr OptionSpec kReport = option(
     kAsking, "--report=FILE",
-    "write to FILE a page (HTML) of what was done when, what it was bound by and what would "
-    "help",
+    "write to FILE a page (HTML) of what was done when, what it was bound by and what would help",
     {.details =
          "FILE is one page that needs nothing else: the plan, rates, disks, processors, GPUs, "
-         "waits, "
-         "memory and scratch over time, and what bound each phase. It appears when the job ends, "
-         "also when it fails. A page that is there is replaced, any other file an error. A page "
-         "that "
-         "cannot be written in the end is a warning."});
+         "waits, memory and scratch over time, and what bound each phase. It appears when the "
+         "job ends, also when it fails. A page that is there is replaced, any other file an "
+         "error. A page that cannot be written in the end is a warning."});
 
 inline constexpr OptionSpec kExplain =
     option(kAsking, "--explain", "print the plan and the scratch space it needs, and stop");
@@ -60,8 +57,7 @@ inline constexpr OptionSpec kMultiGpu =
 
 inline constexpr OptionSpec kCompression = option(
     kResources, "--compression=METHOD",
-    "of columns, compress the output: zstd, snappy, lz4, gzip or none, with a level as in "
-    "zstd:9",
+    "of columns, compress the output: zstd, snappy, lz4, gzip or none, with a level as in zstd:9",
     {.words = "zstd snappy lz4 gzip none",
      .scope = Scope::columns,
      .details =
@@ -91,15 +87,14 @@ inline constexpr OptionSpec kOutput = option(
 inline constexpr OptionSpec kVerify = option(
     kResources, "--verify", "read the output back from the disk and compare it before it appears",
     {.details =
-         "When the output is complete and synced, and before it gets its name, it is read past the "
-         "page cache, and each MiB of it compared by a hash (XXH3, 64 bits) with what was handed "
-         "to "
-         "the system: bits that flipped, and writes that were lost, torn or went elsewhere are an "
-         "error, and an existing FILE stays. Of sorts of records and text, without parts and "
-         "compression, their order, number and checksum are compared as well. Of a FILE that is "
-         "overwritten in place both copies are read. It takes the time of reading the output once. "
-         "Standard output, pipes and devices "
-         "cannot be verified. What a disk answers from a memory of its own is not found."});
+         "When the output is complete and synced, and before it gets its name, it is read past "
+         "the page cache, and each MiB of it compared by a hash (XXH3, 64 bits) with what was "
+         "handed to the system: bits that flipped, and writes that were lost, torn or went "
+         "elsewhere are an error, and an existing FILE stays. Of sorts of records and text, "
+         "without parts and compression, their order, number and checksum are compared as well. "
+         "Of a FILE that is overwritten in place both copies are read. It takes the time of "
+         "reading the output once. Standard output, pipes and devices cannot be verified. What "
+         "a disk answers from a memory of its own is not found."});
 
 inline constexpr OptionSpec kParts = option(
     kInParts, "--parts=N", "write N files of about the same size into the directory of --output",
@@ -141,11 +136,10 @@ inline constexpr Section kFolds{
 
 inline constexpr Section kPartsSection{
     "PARTS",
-    "With --parts or another option of parts the output is a directory, which appears with all its "
-    "files at once. It must not exist yet, or be empty or one of parts, which is replaced by one "
-    "with its owner and rights. Its files are called part-00000 and so on, and each begins with "
-    "the header, if there is one. "
-    "manifest.json has, in the order of the files:\n"
+    "With --parts or another option of parts the output is a directory, which appears with all "
+    "its files at once. It must not exist yet, or be empty or one of parts, which is replaced "
+    "by one with its owner and rights. Its files are called part-00000 and so on, and each "
+    "begins with the header, if there is one. manifest.json has, in the order of the files:\n"
     "\n"
     "  format, record          xxl parts 1; the kind of records\n"
     "  records, bytes          of all files\n"
@@ -153,16 +147,15 @@ inline constexpr Section kPartsSection{
     "  checksum                of all this: of the manifest without this member\n"
     "\n"
     "Keys are those of the first and the last record: of rows the fields of the key (of joined "
-    "ones the row), of lines the line, of binary records numbers, and other bytes as hexadecimal "
-    "text; "
-    "at most 256 bytes. "
-    "checksum is the sum of the XXH3 hashes (64 bits) of the file's 4096-byte sectors, each seeded "
-    "with its number, the last one filled up with zeros; that of the manifest is the XXH3 hash of "
-    "its text. Files of text and of binary records are not compressed.\n"
+    "ones the row), of lines the line, of binary records numbers, and other bytes as "
+    "hexadecimal text; at most 256 bytes. checksum is the sum of the XXH3 hashes (64 bits) of "
+    "the file's 4096-byte sectors, each seeded with its number, the last one filled up with "
+    "zeros; that of the manifest is the XXH3 hash of its text. Files of text and of binary "
+    "records are not compressed.\n"
     "\n"
-    "Such a directory can be given in place of its files, in their order: to sort, also with -m, "
-    "to join, shuf and set. The manifest is checked then, and the sizes of the files: "
-    "xxl validate DIR compares all that they hold with it.\n"};
+    "Such a directory can be given in place of its files, in their order: to sort, also with "
+    "-m, to join, shuf and set. The manifest is checked then, and the sizes of the files: xxl "
+    "validate DIR compares all that they hold with it.\n"};
 
 inline constexpr Section kColumns{
     "COLUMNS",
@@ -226,8 +219,8 @@ inline constexpr Section kRecords{
 
 inline constexpr Section kKeys{
     "KEYS",
-    "A key is given as OFFSET:TYPE, OFFSET being bytes from the start of the record, from 0. TYPE "
-    "is\n"
+    "A key is given as OFFSET:TYPE, OFFSET being bytes from the start of the record, from 0. "
+    "TYPE is\n"
     "\n"
     "  u8 u16 u32 u64    unsigned number, little-endian; u16be and so on: big-endian\n"
     "  i8 i16 i32 i64    signed number; i16be and so on: big-endian\n"
@@ -237,7 +230,6 @@ inline constexpr Section kKeys{
     "It may end in :desc for descending, or :asc, which also keeps -r away from this key.\n"
     "\n"
     "Floating-point keys are in the total order of IEEE 754: -NaN, -infinity, ..., -0.0, +0.0, "
-    "..., "
-    "+infinity, +NaN; NaNs by their bits.\n"};
+    "..., +infinity, +NaN; NaNs by their bits.\n"};
 
 }  // namespace xxl::cli

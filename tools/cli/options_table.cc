@@ -128,10 +128,9 @@ const auto& all_commands() {
           .operands = "RECORDS",
           .summary = "make test data",
           .description =
-              "Writes RECORDS records of test data; the number may have a suffix k, M, G or T for "
-              "powers of 1000. gensort records are those of the sort benchmark's program gensort, "
-              "byte "
-              "for byte.\n",
+              "Writes RECORDS records of test data; the number may have a suffix k, M, G or T "
+              "for powers of 1000. gensort records are those of the sort benchmark's program "
+              "gensort, byte for byte.\n",
           .options = kGenOptions,
           .sections = kGenSections},
       CommandSpec{
@@ -155,13 +154,12 @@ const auto& all_commands() {
           .summary = "measure disks, or GPUs",
           .description =
               "Measures each DIR (default: the default scratch directory): reading, writing and "
-              "both "
-              "at once, over block sizes and numbers of transfers in flight. The choice is the "
-              "smallest that comes close to the best rate of reading and writing at once.\n"
+              "both at once, over block sizes and numbers of transfers in flight. The choice is "
+              "the smallest that comes close to the best rate of reading and writing at once.\n"
               "\n"
-              "With --gpu, measures all GPUs instead: how fast they exchange data with the host, "
-              "alone and together, and with each other. Then it names the GPUs that are best taken "
-              "for 1, 2, 4, ... of them, and how they sort together.\n",
+              "With --gpu, measures all GPUs instead: how fast they exchange data with the "
+              "host, alone and together, and with each other. Then it names the GPUs that are "
+              "best taken for 1, 2, 4, ... of them, and how they sort together.\n",
           .options = kProbeOptions,
           .sections = kProbeSections},
       CommandSpec{.name = "info",

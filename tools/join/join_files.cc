@@ -187,10 +187,12 @@ int join_files(const Caller& caller, const JoinArguments& arguments, TextKind ki
   }
   const JoinReport report = watch.run(
       {join.inputs.begin(), join.inputs.end()}, show_progress, [&] { return do_job(join); },
-      [&](const JoinReport* done) -> JobWatch::Texts {
-        if (done == nullptr) return {explain(subject, plan_join(join))};
-        return {explain(subject, done->plan), stats_table(subject, *done), done->plan.threads,
-                std::max(done->sides[0].passes, done->sides[1].passes)};
+      [&](const JoinReport* done) -> JobPage {
+        if (done == nullptr) return {.plan = explain(subject, plan_join(join))};
+        return {.plan = explain(subject, done->plan),
+                .facts = stats_table(subject, *done),
+                .given = {.threads = done->plan.threads,
+                          .passes = std::max(done->sides[0].passes, done->sides[1].passes)}};
       });
   if (join.count_only) {
     std::printf("%ju\n", static_cast<std::uintmax_t>(report.rows));

@@ -13,12 +13,11 @@ namespace xxl::cli {
 namespace {
 
 constexpr std::string_view kFromSort =
-    "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort "
-    "ignore-nonprinting key month-sort numeric-sort human-numeric-sort version-sort sort "
-    "output reverse stable buffer-size field-separator temporary-directory unique "
-    "zero-terminated parallel record compression header empty invalid quote count sum min "
-    "max mean first last collect skip limit temp-compress io device gpu-memory multi-gpu "
-    "stats help version";
+    "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting "
+    "key month-sort numeric-sort human-numeric-sort version-sort sort output reverse stable "
+    "buffer-size field-separator temporary-directory unique zero-terminated parallel record "
+    "compression header empty invalid quote count sum min max mean first last collect skip "
+    "limit temp-compress io device gpu-memory multi-gpu stats help version";
 
 constexpr std::string_view kFromJoin =
     "ignore-case zero-terminated header -1 -2 -j -t -a -v -o -e record record1 record2 key "
@@ -30,9 +29,8 @@ constexpr Section kInput{
     "Files that all ranks see are cut into shares of equal size, one for each rank. Those of "
     "rows are read once more to find where they can be cut. All ranks are started with the same "
     "options and files. If their names have {rank} in them, that stands for the number of the "
-    "rank, from 0, "
-    "which reads the whole file. The input is then that of all these files in the order "
-    "of ranks. Inputs are files, not pipes, and are not compressed; a directory of parts "
+    "rank, from 0, which reads the whole file. The input is then that of all these files in the "
+    "order of ranks. Inputs are files, not pipes, and are not compressed; a directory of parts "
     "stands for its files.\n"};
 
 constexpr Section kColumnFiles{

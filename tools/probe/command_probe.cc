@@ -15,21 +15,16 @@ namespace {
 
 constexpr std::uint64_t kMinFileBytes = 16 * kMiB;
 
-void print_row(const io::ProbeRow& row, const char* mark) {
-  std::printf("%10s %6u %8.2f %8.2f %8.2f%s\n", format_bytes(row.block_bytes).c_str(), row.depth,
-              row.read_rate / 1e9, row.write_rate / 1e9, row.both_rate / 1e9, mark);
-}
-
-bool same_row(const io::ProbeRow& a, const io::ProbeRow& b) {
-  return a.block_bytes == b.block_bytes && a.depth == b.depth;
-}
-
 void print_table(const io::ProbeResult& result) {
   std::printf("%s: %s, %s\n", result.directory.c_str(), result.backend.c_str(),
               result.direct ? "direct" : "through the page cache (no direct I/O here)");
   std::printf("%10s %6s %8s %8s %8s  GB/s\n", "block", "depth", "read", "write", "both");
   for (const io::ProbeRow& row : result.rows) {
-    print_row(row, same_row(row, result.choice) ? "  <- choice" : "");
+    const bool is_choice =
+        row.block_bytes == result.choice.block_bytes && row.depth == result.choice.depth;
+    std::printf("%10s %6u %8.2f %8.2f %8.2f%s\n", format_bytes(row.block_bytes).c_str(), row.depth,
+                row.read_rate / 1e9, row.write_rate / 1e9, row.both_rate / 1e9,
+                is_choice ? "  <- choice" : "");
   }
 }
 

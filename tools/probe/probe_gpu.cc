@@ -226,17 +226,6 @@ void print_json(const GpuProbeResult& result) {
   std::printf("%s\n", json.text().c_str());
 }
 
-int measure_and_print(const ParsedOptions& options) {
-  const std::uint64_t seconds = options.number("seconds", kSeconds, 1, kMaxProbeSeconds);
-  const GpuProbeResult result = gpu::probe_gpus(static_cast<double>(seconds));
-  if (options.has("json")) {
-    print_json(result);
-  } else {
-    print_table(result);
-  }
-  return kExitSuccess;
-}
-
 }  // namespace
 
 int run_probe_gpu(const ParsedOptions& options) {
@@ -244,7 +233,10 @@ int run_probe_gpu(const ParsedOptions& options) {
     throw_usage(options.command(), "extra operand '" + options.operands().front() + "' with --gpu");
   }
   if (options.has("size")) throw_usage(options.command(), "--size is for disks, not for --gpu");
-  return measure_and_print(options);
+  const std::uint64_t seconds = options.number("seconds", kSeconds, 1, kMaxProbeSeconds);
+  const GpuProbeResult result = gpu::probe_gpus(static_cast<double>(seconds));
+  options.has("json") ? print_json(result) : print_table(result);
+  return kExitSuccess;
 }
 
 }  // namespace xxl::cli

@@ -20,9 +20,9 @@ struct JobMeansGiven {
   unsigned processors = 0;          // that it may use
   std::uint64_t machine_bytes = 0;  // memory of the machine
   bool scratch_compressed = false;
-  bool knows_temp_compress = false;      // there is an option for that
-  std::string scratch_track;             // "disk 254:0" of the first scratch directory
-  std::vector<std::string> file_tracks;  // of the inputs and the output
+  bool knows_temp_compress = false;           // there is an option for that
+  std::string scratch_track = {};             // "disk 254:0" of the first scratch directory
+  std::vector<std::string> file_tracks = {};  // of the inputs and the output
 };
 
 enum class Bound { nothing, processors, one_thread, disk_read, disk_write, gpu, pipe_in, pipe_out };

@@ -102,24 +102,19 @@ void JobWatch::refuse_inputs(const std::vector<std::string>& inputs) const {
   refuse_other_file(path_);
 }
 
-JobPage JobWatch::page_of(const std::vector<std::string>& inputs, const Texts& texts,
-                          const std::string& error, const std::vector<PhaseReport>& phases) {
-  JobPage page;
+void JobWatch::complete(JobPage& page, const std::vector<std::string>& inputs,
+                        const std::string& error, const std::vector<PhaseReport>& phases) {
   page.command =
       caller_.stands_in ? caller_.command : "xxl " + std::string(options_.command().name);
   page.command_line = command_line(caller_);
   page.program = "xxl " + std::string(kProgramVersion);
   page.ended = local_time();
   page.error = error;
-  page.plan = texts.plan;
-  page.facts = texts.facts;
   JobMeansGiven& given = page.given;
   given.memory_bytes = job_.memory_bytes;
   given.input_bytes = bytes_of(inputs);
   given.processors = available_processors();
-  given.threads =
-      texts.threads != 0 ? texts.threads : (job_.parallel != 0 ? job_.parallel : given.processors);
-  given.passes = texts.passes;
+  if (given.threads == 0) given.threads = job_.parallel != 0 ? job_.parallel : given.processors;
   given.machine_bytes = physical_memory_bytes();
   const bool packed = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& input) {
     return job_.compressed_by_suffix && io::codec_of(input) != Codec::none;
@@ -138,22 +133,22 @@ JobPage JobWatch::page_of(const std::vector<std::string>& inputs, const Texts& t
       judge_phases(phases.empty() ? sampler_->phases() : phases, sampler_->buckets(), given);
   page.sampling_seconds = sampler_->own_seconds();
   page.places = places_on_disks(inputs, job_.output, job_.scratch_dirs);
-  return page;
 }
 
 // The job is done or has failed: what happens here must not change that.
 void JobWatch::write_page(const std::vector<std::string>& inputs, const std::string& error,
                           const std::vector<PhaseReport>& phases,
-                          const std::function<Texts()>& describe) noexcept {
+                          const std::function<JobPage()>& describe) noexcept {
   if (!file_) return;
   try {
     sampler_->stop();
-    Texts texts;
+    JobPage page;
     try {
-      texts = describe();
+      page = describe();
     } catch (const std::exception&) {  // there is no plan: that may be why the job has failed
     }
-    const std::string text = make_page(page_of(inputs, texts, error, phases));
+    complete(page, inputs, error, phases);
+    const std::string text = make_page(page);
     io::write_at(file_->file(), 0, std::as_bytes(std::span(text)));
     file_->publish(text.size());
   } catch (const std::exception& failure) {

@@ -20,14 +20,6 @@ namespace xxl::cli {
 
 class JobWatch {
  public:
-  // Of the page of a report.
-  struct Texts {
-    std::string plan = {};   // as --explain prints it
-    std::string facts = {};  // as --stats prints it
-    unsigned threads = 0;    // that worked; 0: not known
-    unsigned passes = 0;     // of merging
-  };
-
   // `job` and its `means` are told whom to report to; the output, memory and scratch must be known,
   // and both must not be used after the watch has gone. What cannot be written is told now: throws
   // Error.
@@ -40,7 +32,8 @@ class JobWatch {
   }
 
   // Returns work(), which does the job and returns what was measured of it. `inputs`: names of its
-  // files. `describe(report)` is for the page: after a failure, `report` is null.
+  // files. `describe(report)` is a page with the plan, the facts, and the threads and passes, as
+  // far as they are known: after a failure, `report` is null.
   template <class Work, class Describe>
   auto run(const std::vector<std::string>& inputs, bool show_progress, Work&& work,
            Describe&& describe) {
@@ -68,9 +61,9 @@ class JobWatch {
   void refuse_inputs(const std::vector<std::string>& inputs) const;
   void write_page(const std::vector<std::string>& inputs, const std::string& error,
                   const std::vector<PhaseReport>& phases,
-                  const std::function<Texts()>& describe) noexcept;
-  JobPage page_of(const std::vector<std::string>& inputs, const Texts& texts,
-                  const std::string& error, const std::vector<PhaseReport>& phases);
+                  const std::function<JobPage()>& describe) noexcept;
+  void complete(JobPage& page, const std::vector<std::string>& inputs, const std::string& error,
+                const std::vector<PhaseReport>& phases);
 
   const Caller& caller_;
   const ParsedOptions& options_;

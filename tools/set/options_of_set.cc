@@ -104,12 +104,11 @@ CommandSpec set_command() {
       .summary = "union, intersection and difference of files larger than memory",
       .description =
           "Writes the lines, rows or records that are in any of the FILEs (OPERATION union), in "
-          "all "
-          "of them (intersect), or in the first one and none of the others (except), each once or, "
-          "with --all, as many times as SQL says. The output is sorted as by xxl sort, FILEs may "
-          "be "
-          "in any order. A directory of parts is one FILE, and - is standard input. The number of "
-          "records and a checksum over them are compared from input to output in every run.\n",
+          "all of them (intersect), or in the first one and none of the others (except), each "
+          "once or, with --all, as many times as SQL says. The output is sorted as by xxl sort, "
+          "FILEs may be in any order. A directory of parts is one FILE, and - is standard "
+          "input. The number of records and a checksum over them are compared from input to "
+          "output in every run.\n",
       .options = set_options(),
       .sections = kSetSections};
 }

@@ -245,10 +245,6 @@ void ColumnsJob::make_plan() {
   plan_.memory = plan_column_memory(plan_.memory_bytes, format_, facts);
 }
 
-void ColumnsJob::explain() const {
-  std::fputs((stats_ == "json" ? explain_json(plan_) : cli::explain(plan_)).c_str(), stdout);
-}
-
 // Calls work(), during which sources may be read. What a source says of its failure is more than
 // what is left of it in the engine's words.
 template <class Work>
@@ -370,18 +366,6 @@ void ColumnsJob::check_rows(const Result& result) {
   if (result.check) result.check(rows_read(), written);
 }
 
-void ColumnsJob::measure() {
-  report_.seconds = seconds_since(start_);
-  report_.peak_memory_bytes = peak_memory_bytes();
-  report_.peak_file_memory_bytes = load_arrow_module().peak_memory_bytes();
-}
-
-void ColumnsJob::report() const {
-  if (count_only_) std::printf("%ju\n", static_cast<std::uintmax_t>(report_.written.rows));
-  if (stats_ == "table") std::fputs(stats_table(plan_, report_).c_str(), stderr);
-  if (stats_ == "json") std::fprintf(stderr, "%s\n", stats_json(plan_, report_).c_str());
-}
-
 void ColumnsJob::give_rows(const Result& result, const Begin& begin, OwnedStream& rows) {
   // Before the work: an output that cannot be written is told at once.
   if (!count_only_ && !target_) target_ = make_target();
@@ -445,7 +429,7 @@ int ColumnsJob::run(const Result& result, const Begin& begin) {
   if (counts_first(result)) check_can_be_read_again(files);
   make_plan();
   if (options_.has("explain")) {
-    explain();
+    std::fputs((stats_ == "json" ? explain_json(plan_) : explain(plan_)).c_str(), stdout);
     return kExitSuccess;
   }
   watch_->run(
@@ -455,14 +439,19 @@ int ColumnsJob::run(const Result& result, const Begin& begin) {
         give_rows(result, begin, rows);
         rows.end();  // its memory and scratch space
         finish(result);
-        measure();
+        report_.seconds = seconds_since(start_);
+        report_.peak_memory_bytes = peak_memory_bytes();
+        report_.peak_file_memory_bytes = load_arrow_module().peak_memory_bytes();
         return report_;
       },
-      [&](const ColumnsReport* done) -> JobWatch::Texts {
-        return {cli::explain(plan_), done != nullptr ? stats_table(plan_, *done) : "",
-                plan_.threads};
+      [&](const ColumnsReport* done) -> JobPage {
+        return {.plan = explain(plan_),
+                .facts = done != nullptr ? stats_table(plan_, *done) : "",
+                .given = {.threads = plan_.threads}};
       });
-  report();
+  if (count_only_) std::printf("%ju\n", static_cast<std::uintmax_t>(report_.written.rows));
+  if (stats_ == "table") std::fputs(stats_table(plan_, report_).c_str(), stderr);
+  if (stats_ == "json") std::fprintf(stderr, "%s\n", stats_json(plan_, report_).c_str());
   return kExitSuccess;
 }
 

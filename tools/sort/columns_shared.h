@@ -126,7 +126,6 @@ class ColumnsJob {
 
  private:
   module_table::Format output_format() const;
-  void explain() const;
   template <class Work>
   void read_sources(Work&& work);
   void begin_result(const Begin& begin, ArrowArrayStream* out);
@@ -139,8 +138,6 @@ class ColumnsJob {
   FileTraffic all_file_traffic() const;
   void take_phases(const std::string& prefix);
   void publish();
-  void measure();
-  void report() const;
 
   const ParsedOptions& options_;
   const bool count_only_;

@@ -235,38 +235,35 @@ constexpr Section kRowKeys{
 
 constexpr Section kColumnKeys{
     "KEYS OF COLUMNS",
-    "A key is given as COLUMN[:desc][:nulls-first], COLUMN being a name or a number from 1; a name "
-    "that is all digits or has a ':' goes in quotes, as in '\"a:b\":desc'. Numbers, dates and "
-    "times "
-    "are sorted by value, NaN above all others; text by its bytes. Nulls come last, whether "
-    "descending or not, unless the key says :nulls-first. :asc and :nulls-last say the usual; :asc "
-    "also keeps -r away from this key.\n"};
+    "A key is given as COLUMN[:desc][:nulls-first], COLUMN being a name or a number from 1; a "
+    "name that is all digits or has a ':' goes in quotes, as in '\"a:b\":desc'. Numbers, dates "
+    "and times are sorted by value, NaN above all others; text by its bytes. Nulls come last, "
+    "whether descending or not, unless the key says :nulls-first. :asc and :nulls-last say the "
+    "usual; :asc also keeps -r away from this key.\n"};
 
 constexpr Section kRowFolds{
     "FOLDS",
-    "With --count, --sum and the like there is one record for each key: the first one, with what "
-    "the option says of all of them in place of a field. They can be repeated and combined, each "
-    "with a field of its own. Lines have --count only, and Parquet and Arrow files none of them. "
-    "(Of binary records, see FOLDS OF BINARY RECORDS.)\n"
+    "With --count, --sum and the like there is one record for each key: the first one, with "
+    "what the option says of all of them in place of a field. They can be repeated and "
+    "combined, each with a field of its own. Lines have --count only, and Parquet and Arrow "
+    "files none of them. (Of binary records, see FOLDS OF BINARY RECORDS.)\n"
     "\n"
     "Of rows, FIELD is COLUMN[:NAME], or for --min and --max COLUMN[:TYPE][:NAME], with columns "
-    "and "
-    "types as in --key; without a TYPE, values are numbers. With a NAME the field stays, and the "
-    "result is a new column of that name (without --header, a column is all that it makes), in the "
-    "order of the options, before that of --count. Rows with fewer columns than the header are "
-    "filled up before; more are an error. A NAME that is a TYPE or has a ':' goes in quotes.\n"
+    "and types as in --key; without a TYPE, values are numbers. With a NAME the field stays, "
+    "and the result is a new column of that name (without --header, a column is all that it "
+    "makes), in the order of the options, before that of --count. Rows with fewer columns than "
+    "the header are filled up before; more are an error. A NAME that is a TYPE or has a ':' "
+    "goes in quotes.\n"
     "\n"
     "  --sum=amount --max=amount:largest --min=day:date:since\n"
     "\n"
     "Numbers are decimal and sums exact, to the last digit. A mean is the exact sum divided, "
-    "rounded "
-    "to six decimals more than the sum has, to the nearest, ties to even; zeros at the end of "
-    "these "
-    "six are left out. --min, --max, --first and --last write the field as it was; of equal ones, "
-    "that of the first row. --collect writes the values in the order of the input with ';' between "
-    "them, in one field; a value that has a ';', a quote or a line break is in quotes, as in a CSV "
-    "file with semicolons. They may take a sixteenth of -S. Empty fields do not count, but for "
-    "--first and --last.\n"};
+    "rounded to six decimals more than the sum has, to the nearest, ties to even; zeros at the "
+    "end of these six are left out. --min, --max, --first and --last write the field as it was; "
+    "of equal ones, that of the first row. --collect writes the values in the order of the "
+    "input with ';' between them, in one field; a value that has a ';', a quote or a line break "
+    "is in quotes, as in a CSV file with semicolons. They may take a sixteenth of -S. Empty "
+    "fields do not count, but for --first and --last.\n"};
 
 constexpr std::array kSortSections{
     kTextRecords,
@@ -347,19 +344,18 @@ CommandSpec sort_command() {
       .operands = "[FILE]...",
       .summary = "sort text and records, of files larger than memory",
       .description =
-          "Sorts the lines, rows or records of all FILEs together. Without FILE, or when FILE is "
-          "-, standard input is read. Options may come before and after the files, and long "
+          "Sorts the lines, rows or records of all FILEs together. Without FILE, or when FILE "
+          "is -, standard input is read. Options may come before and after the files, and long "
           "options may be abbreviated.\n"
           "\n"
-          "Lines are sorted as sort(1) does, with all of its options: called through a link named "
-          "sort, this is that command. Rows and binary records with equal keys keep the order of "
-          "the "
-          "input, and so do lines with -s. The number of records and a checksum over them are "
-          "compared from input to output in every sort.\n"
+          "Lines are sorted as sort(1) does, with all of its options: called through a link "
+          "named sort, this is that command. Rows and binary records with equal keys keep the "
+          "order of the input, and so do lines with -s. The number of records and a checksum "
+          "over them are compared from input to output in every sort.\n"
           "\n"
-          "Files that end in .gz, .bgz, .zst, .lz4, .bz2 or .xz are decompressed as they are read, "
-          "and so is text that begins like one of these. An output that ends in .gz, .zst or .lz4 "
-          "is written compressed (not when called as sort).\n",
+          "Files that end in .gz, .bgz, .zst, .lz4, .bz2 or .xz are decompressed as they are "
+          "read, and so is text that begins like one of these. An output that ends in .gz, .zst "
+          "or .lz4 is written compressed (not when called as sort).\n",
       .options = kSortOptions,
       .sections = kSortSections};
 }

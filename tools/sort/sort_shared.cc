@@ -303,10 +303,11 @@ int run_sort_job(const Caller& caller, const ParsedOptions& options, SortSpec sp
   const bool show_progress = progress_option(options, !caller.stands_in);
   const SortReport report = watch.run(
       spec.inputs, show_progress, [&] { return do_job(spec); },
-      [&](const SortReport* done) -> JobWatch::Texts {
-        if (done == nullptr) return {explain(subject, plan_sort(spec))};
-        return {explain(subject, done->plan), stats_table(subject, *done), done->plan.threads,
-                done->passes};
+      [&](const SortReport* done) -> JobPage {
+        if (done == nullptr) return {.plan = explain(subject, plan_sort(spec))};
+        return {.plan = explain(subject, done->plan),
+                .facts = stats_table(subject, *done),
+                .given = {.threads = done->plan.threads, .passes = done->passes}};
       });
   if (spec.skip_malformed && report.skipped != 0) {
     std::fprintf(stderr, "%swarning: %s left out\n", caller.prefix.c_str(),
