@@ -1,5 +1,5 @@
-"""Random sorts and joins of tables against an oracle in plain Python, on random tables as those of files have
-(tests/cli/column_tables.py).
+"""Random sorts and joins of tables against an oracle in plain Python. The tables are those of the
+tests of files (tests/cli/column_tables.py).
 
 --differential-count says how many, --differential-seed where they begin: what failed is repeated by
 its seed, which is in the name of the test.
