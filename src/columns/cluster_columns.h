@@ -16,6 +16,13 @@
 
 namespace xxl {
 
+// What a job that is one of several has beside.
+struct JobOfRank {
+  ClusterGeneral& cluster;
+  Peers& peers;
+  SortReport& report;
+};
+
 // As sort_columns(), of the share of this rank, which is read here; `out` gives its range of the
 // rows of all, and has the metadata of rank 0. Both are steps of all ranks, which must be given the
 // same options. `shared` is for this sort alone. `report` is filled in with the end of `out`.

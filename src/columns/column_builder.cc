@@ -60,6 +60,11 @@ void share_array(const std::shared_ptr<ArrowArray>& whole, const ArrowArray& arr
   to->private_data = owned.release();
 }
 
+bool has_offsets(Layout layout) {
+  return layout == Layout::binary32 || layout == Layout::binary64 || layout == Layout::list32 ||
+         layout == Layout::list64;
+}
+
 ValueCount read_count(const std::byte*& from) {
   ValueCount count;
   std::memcpy(&count, from, sizeof(count));
@@ -89,18 +94,7 @@ void ColumnBuilder::begin() {
   rows_ = 0;
   nulls_ = 0;
   text_begin_ = 0;
-  switch (type_->layout) {
-    case Layout::binary32:
-    case Layout::list32:
-      end_offset<std::int32_t>(0);
-      break;
-    case Layout::binary64:
-    case Layout::list64:
-      end_offset<std::int64_t>(0);
-      break;
-    default:
-      break;
-  }
+  if (has_offsets(type_->layout)) end_offset(0);
 }
 
 void ColumnBuilder::end_row(bool valid) {
@@ -113,17 +107,20 @@ void ColumnBuilder::end_row(bool valid) {
   ++rows_;
 }
 
-template <class Offset>
 void ColumnBuilder::end_offset(std::size_t end) {
-  if (end > static_cast<std::size_t>(std::numeric_limits<Offset>::max())) {
+  const auto offset = static_cast<std::int64_t>(end);  // little-endian
+  if (type_->layout == Layout::binary64 || type_->layout == Layout::list64) {
+    std::memcpy(data_.extend(sizeof(offset)), &offset, sizeof(offset));
+    return;
+  }
+  if (offset > std::numeric_limits<std::int32_t>::max()) {
     throw Error(ErrorCode::bad_input, "column " + type_->name +
                                           ": the values of a batch take more than 2 GiB, which the "
                                           "type " +
                                           type_name(*type_) +
                                           " cannot have: use batches of fewer rows");
   }
-  const auto offset = static_cast<Offset>(end);
-  std::memcpy(data_.extend(sizeof(offset)), &offset, sizeof(offset));
+  std::memcpy(data_.extend(sizeof(std::int32_t)), &offset, sizeof(std::int32_t));
 }
 
 void ColumnBuilder::append_null() {
@@ -143,16 +140,12 @@ void ColumnBuilder::append_null() {
       if (type_->width > 0) std::memset(data_.extend(type_->width), 0, type_->width);
       break;
     case Layout::binary32:
-      end_offset<std::int32_t>(bytes_.size());
-      break;
     case Layout::binary64:
-      end_offset<std::int64_t>(bytes_.size());
+      end_offset(bytes_.size());
       break;
     case Layout::list32:
-      end_offset<std::int32_t>(children_[0].rows());
-      break;
     case Layout::list64:
-      end_offset<std::int64_t>(children_[0].rows());
+      end_offset(children_[0].rows());
       break;
     case Layout::fixed_list:
       for (std::size_t i = 0; i < type_->list_size; ++i) children_[0].append_null();
@@ -173,10 +166,10 @@ void ColumnBuilder::append_boolean(bool value) {
 void ColumnBuilder::end_text(std::size_t bytes) {
   switch (type_->layout) {
     case Layout::binary32:
-      end_binary<std::int32_t>(bytes);
-      break;
     case Layout::binary64:
-      end_binary<std::int64_t>(bytes);
+      text_begin_ += bytes;
+      bytes_.truncate(text_begin_);
+      end_offset(text_begin_);
       break;
     case Layout::fixed:  // of no bytes, which keys have as an empty text: nothing is appended
       break;
@@ -217,41 +210,28 @@ void ColumnBuilder::append_value(const std::byte*& from) {
       break;
     }
     case Layout::structure:
-      append_structure(from);
+      append_children(children_.size(), from);
+      end_valid();
       break;
     default:
-      append_list(from);
+      append_children(read_count(from), from);
+      if (has_offsets(type_->layout)) end_offset(children_[0].rows());
+      end_valid();
   }
 }
 
-void ColumnBuilder::append_structure(const std::byte*& from) {
-  const std::byte* const bitmap = from;
-  from += bitmap_bytes(children_.size());
-  for (std::size_t i = 0; i < children_.size(); ++i) {
-    if (bit_at(bitmap, i)) {
-      children_[i].append_value(from);
-    } else {
-      children_[i].append_null();
-    }
-  }
-  end_valid();
-}
-
-void ColumnBuilder::append_list(const std::byte*& from) {
-  const ValueCount count = read_count(from);
+// Those of one struct or list: bits that say which are there, and these.
+void ColumnBuilder::append_children(std::size_t count, const std::byte*& from) {
   const std::byte* const bitmap = from;
   from += bitmap_bytes(count);
-  ColumnBuilder& child = children_[0];
   for (std::size_t i = 0; i < count; ++i) {
+    ColumnBuilder& child = children_[type_->layout == Layout::structure ? i : 0];
     if (bit_at(bitmap, i)) {
       child.append_value(from);
     } else {
       child.append_null();
     }
   }
-  if (type_->layout == Layout::list32) end_offset<std::int32_t>(child.rows());
-  if (type_->layout == Layout::list64) end_offset<std::int64_t>(child.rows());
-  end_valid();
 }
 
 // --- rows of a column ---
@@ -287,13 +267,6 @@ void ColumnBuilder::append_values(std::span<const std::byte*> from, const RowBit
   }
 }
 
-template <class Offset>
-void ColumnBuilder::end_binary(std::size_t bytes) {
-  text_begin_ += bytes;
-  bytes_.truncate(text_begin_);
-  end_offset<Offset>(text_begin_);
-}
-
 void ColumnBuilder::end_view(std::size_t bytes) {
   // As ColumnView::view() has them; the buffer is number 0.
   bytes_.truncate(text_begin_ + bytes);
@@ -308,7 +281,7 @@ void ColumnBuilder::end_view(std::size_t bytes) {
     return;
   }
   if (bytes_.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
-    end_offset<std::int32_t>(bytes_.size());  // which says so
+    end_offset(bytes_.size());  // which says so
   }
   const auto offset = static_cast<std::int32_t>(text_begin_);
   std::memcpy(view + 4, text, 4);

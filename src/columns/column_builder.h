@@ -117,14 +117,10 @@ class ColumnBuilder {
 
   template <std::size_t kWidth>
   void append_fixed_values(std::span<const std::byte*> from, const RowBits& valid);
-  template <class Offset>
+  // Of a layout that has them.
   void end_offset(std::size_t end);
-  // Of strings: the last of bytes_ are one more value.
-  template <class Offset>
-  void end_binary(std::size_t bytes);
   void end_view(std::size_t bytes);
-  void append_list(const std::byte*& from);
-  void append_structure(const std::byte*& from);
+  void append_children(std::size_t count, const std::byte*& from);
   void end_valid() { end_row(true); }
   void end_row(bool valid);
   void begin();

@@ -190,12 +190,6 @@ class ViewReader {
   const std::string& place_;
 };
 
-template <class Offset>
-std::uint64_t bytes_of_binary(const ColumnView& view) {
-  if (view.rows == 0) return 0;
-  return view.rows * sizeof(Offset) + view.begin_of<Offset>(view.rows) - view.begin_of<Offset>(0);
-}
-
 }  // namespace
 
 ColumnView view_of(const ColumnType& type, const ArrowArray& batch, const std::string& place) {
@@ -214,10 +208,9 @@ std::uint64_t bytes_of(const ColumnView& view) {
   std::uint64_t bytes = view.validity != nullptr ? view.rows / 8 : 0;
   switch (view.type->layout) {
     case Layout::binary32:
-      bytes += bytes_of_binary<std::int32_t>(view);
-      break;
     case Layout::binary64:
-      bytes += bytes_of_binary<std::int64_t>(view);
+      bytes += view.rows * view.type->width;
+      if (view.rows > 0) bytes += view.offset_at(view.rows) - view.offset_at(0);
       break;
     case Layout::view:
       bytes += view.rows * view.type->width;

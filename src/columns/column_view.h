@@ -51,26 +51,24 @@ struct ColumnView {
   std::size_t begin_of(std::size_t row) const {
     return static_cast<std::size_t>(number<Offset>(row));
   }
+  std::size_t offset_at(std::size_t row) const {
+    const bool is_wide = type->layout == Layout::binary64 || type->layout == Layout::list64;
+    return is_wide ? begin_of<std::int64_t>(row) : begin_of<std::int32_t>(row);
+  }
   template <class Offset>
   std::string_view binary(std::size_t row) const {
     const std::size_t begin = begin_of<Offset>(row);
     return {bytes + begin, begin_of<Offset>(row + 1) - begin};
   }
   // Of lists: the rows of the child that are its values.
-  struct Range {
+  struct ChildRows {
     std::size_t begin, end;
   };
-  Range list(std::size_t row) const {
-    switch (type->layout) {
-      case Layout::list32:
-        return {begin_of<std::int32_t>(row) - first_child,
-                begin_of<std::int32_t>(row + 1) - first_child};
-      case Layout::list64:
-        return {begin_of<std::int64_t>(row) - first_child,
-                begin_of<std::int64_t>(row + 1) - first_child};
-      default:
-        return {row * type->list_size, (row + 1) * type->list_size};
+  ChildRows list(std::size_t row) const {
+    if (type->layout == Layout::fixed_list) {
+      return {row * type->list_size, (row + 1) * type->list_size};
     }
+    return {offset_at(row) - first_child, offset_at(row + 1) - first_child};
   }
   std::string_view view(std::size_t row) const;
   // Of a dictionary: where its value is.

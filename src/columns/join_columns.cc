@@ -172,24 +172,16 @@ class JoinedBatches final : public BatchSource {
 // when the sort begins, which takes it over bit by bit.
 constexpr std::uint64_t kTablePart = 2;
 
-// What a join that is one of several has beside.
-struct JoinOfRank {
-  ClusterGeneral& cluster;
-  Peers& peers;
-  SortReport& report;
-};
-
 // One join, until its first row.
 class Joining {
  public:
   // `rank`: null if it is the only one.
   Joining(ArrowArrayStream* left, ArrowArrayStream* right, const column_join_options& options,
-          const resources& shared, const JoinOfRank* rank = nullptr)
+          const resources& shared, const JobOfRank* rank = nullptr)
       : options_(options),
         shared_(shared),
         rank_(rank),
-        tables_(std::make_unique<JoinedTables>(left, right, options, shared,
-                                               rank != nullptr ? &rank->peers : nullptr)),
+        tables_(std::make_unique<JoinedTables>(left, right, options, shared, peers())),
         output_bytes_(tables_->left_rows.memory().output_bytes),
         meter_(std::make_unique<JoinMeter>(options)),
         file_traffic_(options.file_traffic) {
@@ -300,10 +292,10 @@ class Joining {
     };
   }
   SharedDictionaries dictionaries(const ColumnType& table, RowPusher& rows) const {
-    if (rank_ == nullptr) return {rows.take_dictionaries(), {}};
     return share_dictionaries(table, rows.take_dictionaries(), rows.memory().dictionary_bytes,
-                              rank_->peers);
+                              peers());
   }
+  Peers* peers() const { return rank_ != nullptr ? &rank_->peers : nullptr; }
   std::unique_ptr<BatchSource> batches(JoinedColumns columns, const JoinedTables& tables,
                                        std::unique_ptr<JoinedRowSource> rows) const {
     return std::make_unique<JoinedBatches>(std::move(columns), tables.formats, output_bytes_,
@@ -312,7 +304,7 @@ class Joining {
 
   const column_join_options& options_;
   const resources& shared_;
-  const JoinOfRank* const rank_;
+  const JobOfRank* const rank_;
   std::unique_ptr<JoinedTables> tables_;
   const std::uint64_t output_bytes_;
   std::unique_ptr<JoinMeter> meter_;
@@ -333,7 +325,7 @@ void join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStr
 void cluster_join_columns(ArrowArrayStream* left, ArrowArrayStream* right, ArrowArrayStream* out,
                           const column_join_options& options, const resources& shared,
                           ClusterGeneral& cluster, Peers& peers, SortReport& report) {
-  const JoinOfRank rank{cluster, peers, report};
+  const JobOfRank rank{cluster, peers, report};
   export_stream(Joining(left, right, options, shared, &rank).run(), out);
 }
 

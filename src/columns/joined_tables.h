@@ -10,6 +10,7 @@
 #include "columns/joined_type.h"
 #include "columns/row_format.h"
 #include "columns/row_pusher.h"
+#include "columns/shared_dictionaries.h"
 #include "columns/shared_schema.h"
 #include "xxl/columns.h"
 
@@ -22,7 +23,7 @@ struct JoinedTables {
                const column_join_options& options, const resources& shared, Peers* peers = nullptr)
       : left(left_stream, "the left table"),
         right(right_stream, "the right table"),
-        types{type_of_all(left, peers), type_of_all(right, peers)},
+        types{share_schema(left.type(), peers), share_schema(right.type(), peers)},
         keys(join_keys(types[0], types[1], options)),
         formats{RowFormat::of_join(types[0], keys.sides[0]),
                 RowFormat::of_join(types[1], keys.sides[1])},
@@ -36,15 +37,8 @@ struct JoinedTables {
   RowPusher left_rows, right_rows;
 
  private:
-  static ColumnType type_of_all(const BatchReader& reader, Peers* peers) {
-    return peers != nullptr ? share_schema(reader.type(), *peers) : reader.type();
-  }
   static PushOptions push_options(const column_join_options& options, std::size_t side) {
     return {options.in_memory, options.on_batch, options.progress, options.expected_rows[side]};
-  }
-  static DictionaryNumbers numbers_of(const Peers* peers) {
-    return peers != nullptr ? DictionaryNumbers{peers->rank(), peers->ranks()}
-                            : DictionaryNumbers{};
   }
 };
 

@@ -248,152 +248,6 @@ std::size_t fixed_key_bytes(const KeyColumn& key) {
   return key.kind == KeyKind::boolean ? 1 : key.width;
 }
 
-class KeyWriter {
- public:
-  KeyWriter(const KeyColumn& key, const ColumnView& column, std::size_t first,
-            std::span<std::byte*> to, std::span<const std::uint32_t> places)
-      : key_(key), column_(column), first_(first), to_(to), places_(places) {}
-
-  void write() {
-    if (is_number_of_8(key_)) {
-      with_number_key(key_, [this](auto number) { write_numbers(number); });
-    } else if (is_text(key_)) {
-      write_values([this](const ColumnView& column, std::size_t row, std::byte* to) {
-        std::byte* const end = write_escaped(column.text(row), to);
-        if (key_.descending) invert(to, end);
-        return end;
-      });
-    } else if (key_.kind == KeyKind::boolean) {
-      write_values([this](const ColumnView& column, std::size_t row, std::byte* to) {
-        *to = static_cast<std::byte>(column.bit(row));
-        if (key_.descending) *to = ~*to;
-        return to + 1;
-      });
-    } else if (key_.kind == KeyKind::place) {
-      write_values([this](const ColumnView&, std::size_t index, std::byte* to) {
-        const std::uint32_t place =
-            byte_swapped(key_.descending ? ~places_[index] : places_[index]);
-        std::memcpy(to, &place, sizeof(place));
-        return to + sizeof(place);
-      });
-    } else {
-      write_values([this](const ColumnView& column, std::size_t row, std::byte* to) {
-        write_wide(key_, column.fixed(row), to);
-        if (key_.descending) invert(to, to + key_.width);
-        return to + key_.width;
-      });
-    }
-  }
-
- private:
-  template <class Key>
-  void write_numbers(Key) {
-    using Number = typename Key::Number;
-    const auto inverted = static_cast<Number>(key_.descending ? ~Number{0} : Number{0});
-    write_values([inverted](const ColumnView& column, std::size_t row, std::byte* to) {
-      const Number bits = byte_swapped(
-          static_cast<Number>(Key::ordered(number_of<Number>(column, row)) ^ inverted));
-      std::memcpy(to, &bits, sizeof(bits));
-      return to + sizeof(bits);
-    });
-  }
-
-  template <class Write>
-  void write_values(Write&& write_one) {
-    const bool marks = key_.marks_null;
-    const auto there = static_cast<std::byte>(key_.nulls_first);
-    for_keys(
-        column_, first_, to_.size(),
-        [&](std::size_t i, const ColumnView& values, std::size_t row) {
-          if (marks) *to_[i]++ = there;
-          to_[i] = write_one(values, row, to_[i]);
-        },
-        [&](std::size_t i) {
-          if (!marks) {
-            throw Error(ErrorCode::bad_input, "column " + column_.type->name +
-                                                  ": it has a null, and its type says that it has "
-                                                  "none");
-          }
-          *to_[i]++ = ~there & std::byte{1};
-        });
-  }
-
-  const KeyColumn& key_;
-  const ColumnView& column_;
-  std::size_t first_;
-  std::span<std::byte*> to_;
-  std::span<const std::uint32_t> places_;
-};
-
-class KeyBytesReader {
- public:
-  KeyBytesReader(const KeyColumn& key, std::span<const std::byte*> from,
-                 std::span<const std::byte* const> ends, ColumnBuilder* builder)
-      : key_(key), from_(from), ends_(ends), builder_(builder) {}
-
-  void read() {
-    if (is_text(key_)) {
-      read_values([this](std::size_t i) { read_text(i); });
-    } else if (builder_ == nullptr) {
-      read_values([this](std::size_t i) { from_[i] += fixed_key_bytes(key_); });
-    } else if (is_number_of_8(key_)) {
-      with_number_key(key_, [this](auto number) { read_numbers(number); });
-    } else if (key_.kind == KeyKind::boolean) {
-      read_values([this](std::size_t i) {
-        const std::byte value = *from_[i]++;
-        builder_->append_boolean((key_.descending ? ~value : value) != std::byte{0});
-      });
-    } else if (key_.kind == KeyKind::null) {
-      read_values([](std::size_t) {});
-    } else {
-      read_values([this](std::size_t i) {
-        read_wide(key_, from_[i], builder_->append_fixed());
-        from_[i] += key_.width;
-      });
-    }
-  }
-
- private:
-  void read_text(std::size_t i) {
-    std::size_t bytes;
-    std::byte* const text =
-        builder_ == nullptr ? nullptr
-                            : builder_->begin_text(static_cast<std::size_t>(ends_[i] - from_[i]));
-    from_[i] = read_escaped(from_[i], ends_[i], key_.descending, text, bytes);
-    if (builder_ != nullptr) builder_->end_text(bytes);
-  }
-
-  template <class Key>
-  void read_numbers(Key) {
-    using Number = typename Key::Number;
-    const auto inverted = static_cast<Number>(key_.descending ? ~Number{0} : Number{0});
-    read_values([&](std::size_t i) {
-      Number bits;
-      std::memcpy(&bits, from_[i], sizeof(bits));
-      bits = Key::of_ordered(static_cast<Number>(byte_swapped(bits) ^ inverted));
-      std::memcpy(builder_->append_fixed(), &bits, sizeof(bits));
-      from_[i] += sizeof(bits);
-    });
-  }
-
-  template <class Read>
-  void read_values(Read&& read_one) {
-    const auto there = static_cast<std::byte>(key_.nulls_first);
-    for (std::size_t i = 0; i < from_.size(); ++i) {
-      if (key_.marks_null && *from_[i]++ != there) {
-        if (builder_ != nullptr) builder_->append_null();
-      } else {
-        read_one(i);
-      }
-    }
-  }
-
-  const KeyColumn& key_;
-  std::span<const std::byte*> from_;
-  std::span<const std::byte* const> ends_;
-  ColumnBuilder* builder_;
-};
-
 }  // namespace
 
 KeyColumn key_column(std::size_t column, const ColumnType& type) {
@@ -434,12 +288,110 @@ void add_key_bytes(const KeyColumn& key, const ColumnView& column, std::size_t f
 
 void write_keys(const KeyColumn& key, const ColumnView& column, std::size_t first,
                 std::span<std::byte*> to, std::span<const std::uint32_t> places) {
-  KeyWriter(key, column, first, to, places).write();
+  // Writes keys by write_one(column, row, where), which returns where it ends.
+  const auto write_values = [&](auto&& write_one) {
+    const bool marks = key.marks_null;
+    const auto there = static_cast<std::byte>(key.nulls_first);
+    for_keys(
+        column, first, to.size(),
+        [&](std::size_t i, const ColumnView& values, std::size_t row) {
+          if (marks) *to[i]++ = there;
+          to[i] = write_one(values, row, to[i]);
+        },
+        [&](std::size_t i) {
+          if (!marks) throw_unexpected_null(column);
+          *to[i]++ = ~there & std::byte{1};
+        });
+  };
+  if (is_number_of_8(key)) {
+    with_number_key(key, [&](auto of_number) {
+      using Key = decltype(of_number);
+      using Number = typename Key::Number;
+      const auto inverted = static_cast<Number>(key.descending ? ~Number{0} : Number{0});
+      write_values([inverted](const ColumnView& values, std::size_t row, std::byte* at) {
+        const Number bits = byte_swapped(
+            static_cast<Number>(Key::ordered(number_of<Number>(values, row)) ^ inverted));
+        std::memcpy(at, &bits, sizeof(bits));
+        return at + sizeof(bits);
+      });
+    });
+  } else if (is_text(key)) {
+    write_values([&key](const ColumnView& values, std::size_t row, std::byte* at) {
+      std::byte* const end = write_escaped(values.text(row), at);
+      if (key.descending) invert(at, end);
+      return end;
+    });
+  } else if (key.kind == KeyKind::boolean) {
+    write_values([&key](const ColumnView& values, std::size_t row, std::byte* at) {
+      *at = static_cast<std::byte>(values.bit(row));
+      if (key.descending) *at = ~*at;
+      return at + 1;
+    });
+  } else if (key.kind == KeyKind::place) {
+    write_values([&](const ColumnView&, std::size_t index, std::byte* at) {
+      const std::uint32_t place = byte_swapped(key.descending ? ~places[index] : places[index]);
+      std::memcpy(at, &place, sizeof(place));
+      return at + sizeof(place);
+    });
+  } else {
+    write_values([&key](const ColumnView& values, std::size_t row, std::byte* at) {
+      write_wide(key, values.fixed(row), at);
+      if (key.descending) invert(at, at + key.width);
+      return at + key.width;
+    });
+  }
 }
 
 void read_keys(const KeyColumn& key, std::span<const std::byte*> from,
                std::span<const std::byte* const> ends, ColumnBuilder* builder) {
-  KeyBytesReader(key, from, ends, builder).read();
+  // Reads keys by read_one(i), but for nulls.
+  const auto read_values = [&](auto&& read_one) {
+    const auto there = static_cast<std::byte>(key.nulls_first);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (key.marks_null && *from[i]++ != there) {
+        if (builder != nullptr) builder->append_null();
+      } else {
+        read_one(i);
+      }
+    }
+  };
+  if (is_text(key)) {
+    read_values([&](std::size_t i) {
+      std::size_t bytes;
+      std::byte* const text =
+          builder == nullptr ? nullptr
+                             : builder->begin_text(static_cast<std::size_t>(ends[i] - from[i]));
+      from[i] = read_escaped(from[i], ends[i], key.descending, text, bytes);
+      if (builder != nullptr) builder->end_text(bytes);
+    });
+  } else if (builder == nullptr) {
+    read_values([&](std::size_t i) { from[i] += fixed_key_bytes(key); });
+  } else if (is_number_of_8(key)) {
+    with_number_key(key, [&](auto of_number) {
+      using Key = decltype(of_number);
+      using Number = typename Key::Number;
+      const auto inverted = static_cast<Number>(key.descending ? ~Number{0} : Number{0});
+      read_values([&](std::size_t i) {
+        Number bits;
+        std::memcpy(&bits, from[i], sizeof(bits));
+        bits = Key::of_ordered(static_cast<Number>(byte_swapped(bits) ^ inverted));
+        std::memcpy(builder->append_fixed(), &bits, sizeof(bits));
+        from[i] += sizeof(bits);
+      });
+    });
+  } else if (key.kind == KeyKind::boolean) {
+    read_values([&](std::size_t i) {
+      const std::byte value = *from[i]++;
+      builder->append_boolean((key.descending ? ~value : value) != std::byte{0});
+    });
+  } else if (key.kind == KeyKind::null) {
+    read_values([](std::size_t) {});
+  } else {
+    read_values([&](std::size_t i) {
+      read_wide(key, from[i], builder->append_fixed());
+      from[i] += key.width;
+    });
+  }
 }
 
 }  // namespace xxl

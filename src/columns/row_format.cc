@@ -60,9 +60,7 @@ RowFormat RowFormat::key_only() const {
 void check_nulls(const ColumnView& column, std::size_t first, std::size_t count) {
   if (may_be_null(*column.type) || has_all_values(column)) return;
   for (std::size_t i = 0; i < count; ++i) {
-    if (has_value(column, first + i)) continue;
-    throw Error(ErrorCode::bad_input, "column " + column.type->name +
-                                          ": it has a null, and its type says that it has none");
+    if (!has_value(column, first + i)) throw_unexpected_null(column);
   }
 }
 

@@ -25,7 +25,7 @@ RowTable::RowTable(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
 // Buckets: a power of two, between one and two a row.
 std::uint64_t RowTable::table_bytes(std::uint64_t rows) {
-  return rows * sizeof(Entry) +
+  return rows * sizeof(StoredRow) +
          std::bit_ceil(std::max<std::uint64_t>(rows, 1)) * sizeof(std::uint32_t);
 }
 

@@ -95,7 +95,7 @@ class RowTable {
   }
 
  private:
-  struct Entry {
+  struct StoredRow {
     const char* record;  // behind its count
     std::uint32_t hash;
     std::uint32_t next;
@@ -118,7 +118,7 @@ class RowTable {
   std::vector<Block> blocks_;
   std::uint64_t block_bytes_ = 0;  // capacities of all
   std::uint64_t count_ = 0;        // of rows that were added
-  std::vector<Entry> entries_;
+  std::vector<StoredRow> entries_;
   std::vector<std::uint32_t> heads_;
   std::uint32_t mask_ = 0;
   bool is_unique_ = true;

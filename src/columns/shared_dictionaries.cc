@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cluster/message.h"
@@ -56,13 +57,14 @@ void add_told(const Message& message, DictionaryTables& all, DictionaryPlaces& p
 }  // namespace
 
 // One rank after the other, so that none has the values of another in memory that it knows.
-SharedDictionaries share_dictionaries(const ColumnType& table, const DictionaryTables& own,
-                                      std::uint64_t most_bytes, Peers& peers) {
+SharedDictionaries share_dictionaries(const ColumnType& table, DictionaryTables&& own,
+                                      std::uint64_t most_bytes, Peers* peers) {
+  if (peers == nullptr) return {std::move(own), {}};
   SharedDictionaries shared{dictionary_tables(table, most_bytes), DictionaryPlaces(own.size())};
   if (own.empty()) return shared;
-  for (unsigned rank = 0; rank < peers.ranks(); ++rank) {
-    const bool is_own = rank == peers.rank();
-    const auto told = tell_all(peers, is_own ? add_own(own, shared.tables) : Message());
+  for (unsigned rank = 0; rank < peers->ranks(); ++rank) {
+    const bool is_own = rank == peers->rank();
+    const auto told = tell_all(*peers, is_own ? add_own(own, shared.tables) : Message());
     add_told(told[rank], shared.tables, shared.places);
   }
   return shared;

@@ -12,10 +12,14 @@ struct SharedDictionaries {
   DictionaryPlaces places;
 };
 
+inline DictionaryNumbers numbers_of(const Peers* peers) {
+  return peers != nullptr ? DictionaryNumbers{peers->rank(), peers->ranks()} : DictionaryNumbers{};
+}
+
 // Steps of all ranks. `own` are those of `table` of this rank, whose numbers are
-// DictionaryNumbers{rank, ranks}. Throws Error{no_space} if those of all take more than
-// `most_bytes`.
-SharedDictionaries share_dictionaries(const ColumnType& table, const DictionaryTables& own,
-                                      std::uint64_t most_bytes, Peers& peers);
+// numbers_of(peers). Throws Error{no_space} if those of all take more than `most_bytes`. Without
+// `peers` they are `own`.
+SharedDictionaries share_dictionaries(const ColumnType& table, DictionaryTables&& own,
+                                      std::uint64_t most_bytes, Peers* peers);
 
 }  // namespace xxl

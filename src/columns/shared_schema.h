@@ -7,7 +7,7 @@
 namespace xxl {
 
 // A step of all ranks: `own` with the metadata of rank 0. Throws Error{bad_input} if it has other
-// columns than that.
-ColumnType share_schema(const ColumnType& own, Peers& peers);
+// columns than that. Without `peers` it is `own`.
+ColumnType share_schema(const ColumnType& own, Peers* peers);
 
 }  // namespace xxl

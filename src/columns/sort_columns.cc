@@ -43,10 +43,6 @@ std::vector<KeyColumn> keys_of(const ColumnType& table, const std::vector<column
   return keys;
 }
 
-PushOptions push_options(const column_sort_options& options) {
-  return {options.in_memory, options.on_batch, options.progress, options.expected_rows};
-}
-
 detail::SorterSpec spec_of(const column_sort_options& options, std::uint64_t memory_bytes) {
   detail::SorterSpec spec{.length = detail::RecordLength::any_with_key};
   spec.options.unique = options.unique;
@@ -134,53 +130,60 @@ class SortedBatches final : public BatchSource {
   RowBlocks rows_;
 };
 
+// `rank`: null if the sort is the only one.
+void sort(ArrowArrayStream* in, ArrowArrayStream* out, const column_sort_options& options,
+          const resources& shared, const JobOfRank* rank) {
+  Peers* const peers = rank != nullptr ? &rank->peers : nullptr;
+  BatchReader reader(in, "the input");
+  const ColumnType type = share_schema(reader.type(), peers);
+  const RowFormat format = RowFormat::of_sort(type, keys_of(type, options.by));
+  RowPusher pusher(reader, format,
+                   {options.in_memory, options.on_batch, options.progress, options.expected_rows},
+                   shared, numbers_of(peers));
+  JobOptions job;
+  job.memory_bytes = pusher.memory().engine_bytes;
+  if (rank != nullptr) {
+    rank->cluster.add_input();
+    rank->cluster.plan(job);
+    // How many rows come before a range is not known, so one rank counts them all.
+    if (options.limit || options.skip > 0) rank->cluster.merge_at_first();
+    shared.shared()->text = &rank->cluster;
+  }
+  detail::SorterBytes rows(shared, spec_of(options, job.memory_bytes));
+  pusher.push(
+      [&](std::span<const std::byte> records) { rows.put_all(records.data(), records.size()); });
+  // With others, it ends when the first batch is asked for, and with it what they may wait for:
+  // until then it can be ended by itself.
+  if (rank == nullptr) rows.end();
+  reader.close();
+  SharedDictionaries dictionaries =
+      share_dictionaries(type, pusher.take_dictionaries(), pusher.memory().dictionary_bytes, peers);
+  SortedBatches::Ended ended;
+  if (rank != nullptr) {
+    ended = [&report = rank->report](const SortReport& done) { report = done; };
+  } else {
+    ended = [measurements = options.measurements](const SortReport& done) {
+      if (measurements != nullptr) *measurements = done;
+    };
+  }
+  export_stream(
+      std::make_unique<SortedBatches>(type, format, std::move(dictionaries), pusher.memory(),
+                                      options.batch_rows, std::move(rows), std::move(ended)),
+      out);
+}
+
 }  // namespace
 
 void sort_columns(ArrowArrayStream* in, ArrowArrayStream* out, const column_sort_options& options,
                   const resources& shared) {
-  BatchReader reader(in, "the input");
-  RowFormat format = RowFormat::of_sort(reader.type(), keys_of(reader.type(), options.by));
-  RowPusher pusher(reader, format, push_options(options), shared);
-  detail::SorterBytes rows(shared, spec_of(options, pusher.memory().engine_bytes));
-  pusher.push(
-      [&](std::span<const std::byte> records) { rows.put_all(records.data(), records.size()); });
-  rows.end();
-  reader.close();
-  export_stream(std::make_unique<SortedBatches>(
-                    reader.type(), format, SharedDictionaries{pusher.take_dictionaries(), {}},
-                    pusher.memory(), options.batch_rows, std::move(rows),
-                    [measurements = options.measurements](const SortReport& report) {
-                      if (measurements != nullptr) *measurements = report;
-                    }),
-                out);
+  sort(in, out, options, shared, nullptr);
 }
 
 void cluster_sort_columns(ArrowArrayStream* in, ArrowArrayStream* out,
                           const column_sort_options& options, const resources& shared,
                           ClusterGeneral& cluster, Peers& peers, SortReport& report) {
-  BatchReader reader(in, "the input");
-  const ColumnType type = share_schema(reader.type(), peers);
-  RowFormat format = RowFormat::of_sort(type, keys_of(type, options.by));
-  RowPusher pusher(reader, format, push_options(options), shared, {peers.rank(), peers.ranks()});
-  JobOptions job;
-  job.memory_bytes = pusher.memory().engine_bytes;
-  cluster.add_input();
-  cluster.plan(job);
-  // How many rows come before a range is not known, so one rank counts them all.
-  if (options.limit || options.skip > 0) cluster.merge_at_first();
-  shared.shared()->text = &cluster;
-  detail::SorterBytes rows(shared, spec_of(options, job.memory_bytes));
-  pusher.push(
-      [&](std::span<const std::byte> records) { rows.put_all(records.data(), records.size()); });
-  reader.close();
-  SharedDictionaries dictionaries =
-      share_dictionaries(type, pusher.take_dictionaries(), pusher.memory().dictionary_bytes, peers);
-  // The input of the sort ends when the first batch is asked for, and with it what others may wait
-  // for: until then it can be ended by itself.
-  export_stream(std::make_unique<SortedBatches>(
-                    type, format, std::move(dictionaries), pusher.memory(), options.batch_rows,
-                    std::move(rows), [&report](const SortReport& done) { report = done; }),
-                out);
+  const JobOfRank rank{cluster, peers, report};
+  sort(in, out, options, shared, &rank);
 }
 
 }  // namespace xxl

@@ -17,14 +17,20 @@ ValueCount count_of(std::size_t count, const ColumnType& type) {
 
 // --- one value, which is there ---
 
-std::size_t bytes_of_value(const ColumnView& column, std::size_t row);
-
-std::size_t bytes_of_range(const ColumnView& child, std::size_t begin, std::size_t end) {
-  std::size_t bytes = bitmap_bytes(end - begin);
-  for (std::size_t i = begin; i < end; ++i) {
-    if (has_value(child, i)) bytes += bytes_of_value(child, i);
+// Calls f(child, its row) for each of the children of a struct or a list, in order.
+template <class F>
+void for_children(const ColumnView& column, std::size_t row, F&& f) {
+  if (column.type->layout == Layout::structure) {
+    for (const ColumnView& child : column.children) f(child, row);
+    return;
   }
-  return bytes;
+  const auto [begin, end] = column.list(row);
+  for (std::size_t i = begin; i < end; ++i) f(column.children.front(), i);
+}
+std::size_t count_children(const ColumnView& column, std::size_t row) {
+  if (column.type->layout == Layout::structure) return column.children.size();
+  const auto [begin, end] = column.list(row);
+  return end - begin;
 }
 
 std::size_t bytes_of_value(const ColumnView& column, std::size_t row) {
@@ -41,16 +47,13 @@ std::size_t bytes_of_value(const ColumnView& column, std::size_t row) {
       return sizeof(ValueCount) + column.text(row).size();
     case Layout::dictionary:
       return sizeof(ValueCount);
-    case Layout::structure: {
-      std::size_t bytes = bitmap_bytes(column.children.size());
-      for (const ColumnView& child : column.children) {
-        if (has_value(child, row)) bytes += bytes_of_value(child, row);
-      }
-      return bytes;
-    }
     default: {
-      const auto [begin, end] = column.list(row);
-      return sizeof(ValueCount) + bytes_of_range(column.children.front(), begin, end);
+      std::size_t bytes = bitmap_bytes(count_children(column, row));
+      if (column.type->layout != Layout::structure) bytes += sizeof(ValueCount);
+      for_children(column, row, [&bytes](const ColumnView& child, std::size_t i) {
+        if (has_value(child, i)) bytes += bytes_of_value(child, i);
+      });
+      return bytes;
     }
   }
 }
@@ -94,10 +97,8 @@ class ValueWriter {
         return write_text(column.text(row), type, to);
       case Layout::dictionary:
         return write_count(number_of(column, row), type, to);
-      case Layout::structure:
-        return write_structure(column, row, to);
       default:
-        return write_list(column, row, to);
+        return write_children(column, row, to);
     }
   }
 
@@ -108,32 +109,20 @@ class ValueWriter {
         index, [&] { return text_of(column.values.front(), index); });
   }
 
-  std::byte* write_structure(const ColumnView& column, std::size_t row, std::byte* to) {
+  std::byte* write_children(const ColumnView& column, std::size_t row, std::byte* to) {
+    const std::size_t count = count_children(column, row);
+    if (column.type->layout != Layout::structure) to = write_count(count, *column.type, to);
     std::byte* const bitmap = to;
-    const std::size_t bytes = bitmap_bytes(column.children.size());
-    std::memset(bitmap, 0, bytes);
-    to += bytes;
-    for (std::size_t i = 0; i < column.children.size(); ++i) {
-      if (!has_value(column.children[i], row)) continue;
-      set_bit(bitmap, i);
-      to = write(column.children[i], row, to);
-    }
-    return to;
-  }
-
-  std::byte* write_list(const ColumnView& column, std::size_t row, std::byte* to) {
-    const auto [begin, end] = column.list(row);
-    const ColumnView& child = column.children.front();
-    to = write_count(end - begin, *column.type, to);
-    std::byte* const bitmap = to;
-    const std::size_t bytes = bitmap_bytes(end - begin);
-    std::memset(bitmap, 0, bytes);
-    to += bytes;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (!has_value(child, i)) continue;
-      set_bit(bitmap, i - begin);
-      to = write(child, i, to);
-    }
+    std::memset(bitmap, 0, bitmap_bytes(count));
+    to += bitmap_bytes(count);
+    std::size_t bit = 0;
+    for_children(column, row, [&](const ColumnView& child, std::size_t i) {
+      if (has_value(child, i)) {
+        set_bit(bitmap, bit);
+        to = write(child, i, to);
+      }
+      ++bit;
+    });
     return to;
   }
 
@@ -178,6 +167,11 @@ void write_binary(const ColumnView& column, std::size_t first, std::span<std::by
 }
 
 }  // namespace
+
+void throw_unexpected_null(const ColumnView& column) {
+  throw Error(ErrorCode::bad_input, "column " + column.type->name +
+                                        ": it has a null, and its type says that it has none");
+}
 
 void begin_batch(DictionaryTables& tables, const ColumnView& batch) {
   if (batch.type->layout == Layout::dictionary) {

@@ -21,18 +21,18 @@ constexpr std::uint64_t kAlignment = 64;  // of buffers
 
 // A table of FlatBuffers: its place, and that of its fields by their numbers. What lies outside of
 // the bytes is not there.
-class Table {
+class FlatTable {
  public:
   using Bytes = std::span<const std::uint8_t>;
 
-  static Table root(Bytes bytes) { return Table(bytes, get<std::uint32_t>(bytes, 0)); }
+  static FlatTable root(Bytes bytes) { return FlatTable(bytes, get<std::uint32_t>(bytes, 0)); }
 
   template <class T>
   T value(std::size_t field, T otherwise) const {
     const auto place = place_of(field);
     return place ? get<T>(bytes_, *place).value_or(otherwise) : otherwise;
   }
-  Table table(std::size_t field) const { return Table(bytes_, followed(field)); }
+  FlatTable table(std::size_t field) const { return FlatTable(bytes_, followed(field)); }
   // Of a vector: where its values begin, and how many there are.
   struct Vector {
     std::size_t begin = 0, count = 0;
@@ -49,7 +49,7 @@ class Table {
   }
 
  private:
-  Table(Bytes bytes, std::optional<std::size_t> place) : bytes_(bytes), place_(place) {}
+  FlatTable(Bytes bytes, std::optional<std::size_t> place) : bytes_(bytes), place_(place) {}
 
   template <class T>
   static std::optional<T> get(Bytes bytes, std::size_t place) {
@@ -99,10 +99,10 @@ class Messages {
     at_ = is_file ? kFileStart : 0;
     std::uint64_t most = 0, dictionaries = 0;
     while (next()) {
-      const Table message = Table::root(metadata_);
+      const FlatTable message = FlatTable::root(metadata_);
       const auto kind = message.value<std::uint8_t>(kHeaderType, 0);
       const auto body = std::max<std::int64_t>(message.value<std::int64_t>(kBodyLength, 0), 0);
-      const Table header = message.table(kHeader);
+      const FlatTable header = message.table(kHeader);
       if (kind == kBatch) most = std::max(most, memory_of(header, body));
       if (kind == kDictionary) dictionaries += memory_of(header.table(kBatchOfDictionary), body);
       if (body > size_ - at_) break;
@@ -134,11 +134,11 @@ class Messages {
   }
 
   // A compressed buffer begins with its length, or with -1 if it is stored as it is.
-  std::uint64_t memory_of(const Table& batch, std::int64_t body) {
+  std::uint64_t memory_of(const FlatTable& batch, std::int64_t body) {
     const std::uint64_t stored = body <= most_read_ ? static_cast<std::uint64_t>(body) : 0;
     if (!batch.has(kCompression)) return stored;
     std::uint64_t decoded = 0;
-    const Table::Vector buffers = batch.vector(kBuffers);
+    const FlatTable::Vector buffers = batch.vector(kBuffers);
     for (std::size_t i = 0; i < buffers.count; ++i) {
       const std::size_t place = buffers.begin + i * kBufferBytes;
       const auto offset = batch.at<std::int64_t>(place);

@@ -37,7 +37,7 @@ bool is_view(Type::type id) {
   return id == Type::STRING_VIEW || id == Type::BINARY_VIEW;
 }
 
-bool any_mapped(const ArrayData& data, const MappedBytes& mapped) {
+bool any_mapped(const ArrayData& data, const PosixFile& mapped) {
   const auto is = [&](const auto& buffer) {
     return buffer != nullptr && buffer->size() > 0 && mapped.has(buffer->data());
   };
@@ -50,7 +50,7 @@ bool any_mapped(const ArrayData& data, const MappedBytes& mapped) {
 // The bytes that views refer to, of which some are in memory.
 class ViewedBytes {
  public:
-  ViewedBytes(const MappedBytes& mapped, std::string_view place) : mapped_(mapped), place_(place) {}
+  ViewedBytes(const PosixFile& mapped, std::string_view place) : mapped_(mapped), place_(place) {}
 
   // Until the next call.
   const std::uint8_t* read(const std::shared_ptr<Buffer>& buffer, std::int64_t offset,
@@ -67,7 +67,7 @@ class ViewedBytes {
   }
 
  private:
-  const MappedBytes& mapped_;
+  const PosixFile& mapped_;
   const std::string_view place_;
   std::shared_ptr<Buffer> buffer_;  // that the window is of
   std::shared_ptr<Buffer> window_;
@@ -78,7 +78,7 @@ class ViewedBytes {
 // bytes.
 class Slicer {
  public:
-  Slicer(const MappedBytes& mapped, std::string_view place) : mapped_(mapped), place_(place) {}
+  Slicer(const PosixFile& mapped, std::string_view place) : mapped_(mapped), place_(place) {}
 
   Data slice(const ArrayData& data, std::int64_t row, std::int64_t count) {
     const std::int64_t first = data.offset + row;
@@ -276,13 +276,13 @@ class Slicer {
     return copy;
   }
 
-  const MappedBytes& mapped_;
+  const PosixFile& mapped_;
   const std::string_view place_;
 };
 
 }  // namespace
 
-bool is_mapped(const ::arrow::RecordBatch& batch, const MappedBytes& mapped) {
+bool is_mapped(const ::arrow::RecordBatch& batch, const PosixFile& mapped) {
   for (const Data& column : batch.column_data()) {
     if (any_mapped(*column, mapped)) return true;
   }
@@ -290,7 +290,7 @@ bool is_mapped(const ::arrow::RecordBatch& batch, const MappedBytes& mapped) {
 }
 
 std::shared_ptr<::arrow::RecordBatch> read_slice(const ::arrow::RecordBatch& batch,
-                                                 const SliceOf& slice, const MappedBytes& mapped,
+                                                 const SliceOf& slice, const PosixFile& mapped,
                                                  std::string_view place) {
   Slicer slicer(mapped, place);
   const std::int64_t rows = slicer.fitting_rows(batch, slice);

@@ -15,29 +15,18 @@
 // So nothing of the mapping is in memory, and a file that shrinks is an error, not a signal.
 #pragma once
 
-#include <arrow/buffer.h>
 #include <arrow/record_batch.h>
-#include <arrow/result.h>
 
 #include <cstdint>
 #include <memory>
 #include <string_view>
 
+#include "columns/arrow_module/posix_files.h"
+
 namespace xxl::arrow_module {
 
-// Reads the content of mapped buffers.
-class MappedBytes {
- public:
-  virtual ~MappedBytes() = default;
-  // Whether these bytes are part of a mapping.
-  virtual bool has(const std::uint8_t* data) const = 0;
-  // A copy of them in memory.
-  virtual ::arrow::Result<std::shared_ptr<::arrow::Buffer>> copy(const std::uint8_t* data,
-                                                                 std::int64_t bytes) const = 0;
-};
-
 // Whether any buffer of the batch is mapped.
-bool is_mapped(const ::arrow::RecordBatch& batch, const MappedBytes& mapped);
+bool is_mapped(const ::arrow::RecordBatch& batch, const PosixFile& mapped);
 
 // Rows of a batch that is mapped, in memory: from `row` on, `count`, or fewer if the texts that
 // their views refer to would take more than `bytes`. Throws Failed with `place` in front.
@@ -45,7 +34,7 @@ struct SliceOf {
   std::int64_t row, count, bytes;
 };
 std::shared_ptr<::arrow::RecordBatch> read_slice(const ::arrow::RecordBatch& batch,
-                                                 const SliceOf& slice, const MappedBytes& mapped,
+                                                 const SliceOf& slice, const PosixFile& mapped,
                                                  std::string_view place);
 
 }  // namespace xxl::arrow_module

@@ -21,9 +21,9 @@ class BatchSource {
 
   // That of all files.
   const std::shared_ptr<::arrow::Schema>& schema() const { return schema_; }
-  // As Source::leave_out of the table.
+  // As ExaminedFiles::leave_out of the table.
   virtual void leave_out(const module_table::FirstRows& /*first*/) {}
-  // As Source::take_share of the table. Throws Failed.
+  // As ExaminedFiles::take_share of the table. Throws Failed.
   virtual void take_share(const module_table::Share& share) = 0;
   // From the first batch on again. What is no regular file cannot be read again.
   virtual void restart() = 0;
@@ -32,7 +32,7 @@ class BatchSource {
   // Whether batches may be read while those before them are used, which takes more memory.
   virtual bool reads_ahead() const = 0;
   virtual module_table::SourceFacts facts() const = 0;
-  // As Source::largest_batch of the table. Throws Failed.
+  // As ExaminedFiles::largest_batch of the table. Throws Failed.
   virtual std::uint64_t largest_batch() const { return 0; }
 
  protected:

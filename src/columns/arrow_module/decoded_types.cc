@@ -62,13 +62,6 @@ FieldPointer stored_field(const FieldPointer& field) {
   return without_mark(field)->WithType(::arrow::dictionary(::arrow::int32(), type));
 }
 
-template <class Change>
-std::shared_ptr<::arrow::Schema> with_fields(const ::arrow::Schema& schema, const Change& change) {
-  std::vector<FieldPointer> fields;
-  for (const FieldPointer& field : schema.fields()) fields.push_back(change(field));
-  return ::arrow::schema(std::move(fields), schema.metadata());
-}
-
 }  // namespace
 
 FieldPointer decoded(const FieldPointer& field) {

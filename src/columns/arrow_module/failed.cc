@@ -2,13 +2,25 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <memory>
 #include <new>
-#include <optional>
-
-#include "columns/arrow_module/system_error.h"
 
 namespace xxl::arrow_module {
 namespace {
+
+constexpr const char* kTypeId = "xxl::SystemError";
+
+class SystemError : public ::arrow::StatusDetail {
+ public:
+  explicit SystemError(int sys_errno) : sys_errno_(sys_errno) {}
+  const char* type_id() const override { return kTypeId; }
+  std::string ToString() const override { return std::strerror(sys_errno_); }
+  int sys_errno() const { return sys_errno_; }
+
+ private:
+  int sys_errno_;
+};
 
 void fill(Failure& failure, ErrorCode code, int sys_errno, const char* text) noexcept {
   failure.code = static_cast<std::int32_t>(code);
@@ -35,10 +47,16 @@ std::string message_of(const ::arrow::Status& status) {
   return text;
 }
 
+::arrow::Status system_error(int sys_errno, const char* what) {
+  return {::arrow::StatusCode::IOError, what, std::make_shared<SystemError>(sys_errno)};
+}
+
 void check(const ::arrow::Status& status, std::string_view place) {
   if (status.ok()) return;
-  if (const std::optional<int> error = system_error_of(status)) {
-    throw Failed(ErrorCode::io, joined({place, message_of(status)}), *error);
+  const auto& detail = status.detail();
+  if (detail != nullptr && std::strcmp(detail->type_id(), kTypeId) == 0) {
+    throw Failed(ErrorCode::io, joined({place, message_of(status)}),
+                 static_cast<const SystemError&>(*detail).sys_errno());
   }
   const ErrorCode code = status.IsOutOfMemory()      ? ErrorCode::no_space
                          : status.IsNotImplemented() ? ErrorCode::usage

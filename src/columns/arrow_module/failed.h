@@ -38,6 +38,10 @@ std::string joined(std::initializer_list<std::string_view> parts);
 // What Arrow says, on one line.
 std::string message_of(const ::arrow::Status& status);
 
+// A failure of a system call as Arrow has it, which keeps its errno value. `what` names the
+// operation; the errno value's own text is not part of the message.
+::arrow::Status system_error(int sys_errno, const char* what);
+
 // Throws Failed with `place` in front unless `status` is good. What is not said to be about memory
 // or the system is about the input.
 void check(const ::arrow::Status& status, std::string_view place);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "columns/arrow_module/failed.h"
+#include "columns/arrow_module/orders.h"
 #include "columns/files/column_metadata.h"
 
 namespace xxl::arrow_module {
@@ -187,9 +188,7 @@ std::shared_ptr<::arrow::Field> without_kept_type(const std::shared_ptr<::arrow:
 }  // namespace
 
 std::shared_ptr<::arrow::Schema> without_kept_types(const ::arrow::Schema& schema) {
-  ::arrow::FieldVector fields;
-  for (const auto& field : schema.fields()) fields.push_back(without_kept_type(field));
-  return ::arrow::schema(std::move(fields), schema.metadata());
+  return with_fields(schema, without_kept_type);
 }
 
 std::shared_ptr<::arrow::Schema> with_kept_types(const ::arrow::Schema& schema,

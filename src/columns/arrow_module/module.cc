@@ -20,62 +20,62 @@
 namespace xxl::arrow_module {
 namespace {
 
+using module_table::ExaminedFiles;
 using module_table::Format;
 using module_table::ModuleTable;
-using module_table::Source;
 using module_table::SourceFacts;
 using module_table::SourceOptions;
 using module_table::TargetFacts;
 using module_table::TargetOptions;
 
-// What Source::private_data is.
-struct SourceState {
+// What ExaminedFiles::private_data is.
+struct ExaminedState {
   std::unique_ptr<BatchSource> batches;
   Failure stream_failure{};
 };
 
-SourceState& state_of(Source* source) {
-  return *static_cast<SourceState*>(source->private_data);
+ExaminedState& state_of(ExaminedFiles* source) {
+  return *static_cast<ExaminedState*>(source->private_data);
 }
 
-bool get_schema(Source* source, ArrowSchema* out, Failure* failure) {
+bool get_schema(ExaminedFiles* source, ArrowSchema* out, Failure* failure) {
   return guarded(
       failure, [&] { check(::arrow::ExportSchema(*state_of(source).batches->schema(), out), ""); });
 }
 
-bool leave_out(Source* source, const module_table::FirstRows* first, Failure* failure) {
+bool leave_out(ExaminedFiles* source, const module_table::FirstRows* first, Failure* failure) {
   return guarded(failure, [&] { state_of(source).batches->leave_out(*first); });
 }
 
-bool take_share(Source* source, const module_table::Share* share, Failure* failure) {
+bool take_share(ExaminedFiles* source, const module_table::Share* share, Failure* failure) {
   return guarded(failure, [&] { state_of(source).batches->take_share(*share); });
 }
 
-bool start(Source* source, const module_table::BatchSizes* sizes, ArrowArrayStream* out,
+bool start(ExaminedFiles* source, const module_table::BatchSizes* sizes, ArrowArrayStream* out,
            Failure* failure) {
-  SourceState& state = state_of(source);
+  ExaminedState& state = state_of(source);
   return guarded(failure,
                  [&] { export_stream(*state.batches, *sizes, state.stream_failure, out); });
 }
 
-const Failure* stream_failure(Source* source) {
+const Failure* stream_failure(ExaminedFiles* source) {
   const Failure& failure = state_of(source).stream_failure;
   return failure.text[0] != '\0' ? &failure : nullptr;
 }
 
-void get_facts(Source* source, SourceFacts* out) {
+void get_facts(ExaminedFiles* source, SourceFacts* out) {
   *out = state_of(source).batches->facts();
 }
 
-std::uint64_t largest_batch(Source* source) {
+std::uint64_t largest_batch(ExaminedFiles* source) {
   std::uint64_t bytes = 0;
   Failure ignored{};
   guarded(&ignored, [&] { bytes = state_of(source).batches->largest_batch(); });
   return bytes;
 }
 
-void release(Source* source) {
-  delete static_cast<SourceState*>(source->private_data);
+void release(ExaminedFiles* source) {
+  delete static_cast<ExaminedState*>(source->private_data);
   *source = {};
 }
 
@@ -84,11 +84,11 @@ void set_threads(std::uint32_t threads) {
   check(::arrow::SetCpuThreadPoolCapacity(static_cast<int>(std::max(threads, 1U))), "");
 }
 
-bool open_source(const SourceOptions* options, Source* out, Failure* failure) {
+bool open_source(const SourceOptions* options, ExaminedFiles* out, Failure* failure) {
   return guarded(failure, [&] {
     set_threads(options->threads);
     const std::vector<std::string> paths(options->paths, options->paths + options->path_count);
-    auto state = std::make_unique<SourceState>();
+    auto state = std::make_unique<ExaminedState>();
     if (options->format == Format::parquet) {
       state->batches = std::make_unique<ParquetSource>(paths, options->threads);
     } else {

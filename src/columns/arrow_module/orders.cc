@@ -5,7 +5,6 @@
 #include <parquet/types.h>
 
 #include <string_view>
-#include <utility>
 
 #include "columns/files/column_metadata.h"
 
@@ -51,14 +50,11 @@ std::string why_no_order(const ::arrow::Field& column, const ::parquet::FileMeta
 
 std::shared_ptr<::arrow::Schema> with_no_orders(const ::arrow::Schema& schema,
                                                 const std::map<std::string, std::string>& why) {
-  ::arrow::FieldVector fields;
-  for (const auto& field : schema.fields()) {
+  return with_fields(schema, [&](const std::shared_ptr<::arrow::Field>& field) {
     const auto found = why.find(field->name());
-    fields.push_back(found == why.end() ? field
-                                        : field->WithMergedMetadata(::arrow::key_value_metadata(
-                                              {kNoOrderKey}, {found->second})));
-  }
-  return ::arrow::schema(std::move(fields), schema.metadata());
+    if (found == why.end()) return field;
+    return field->WithMergedMetadata(::arrow::key_value_metadata({kNoOrderKey}, {found->second}));
+  });
 }
 
 }  // namespace xxl::arrow_module

@@ -8,8 +8,17 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace xxl::arrow_module {
+
+// `schema` with change(field) in place of each of its fields.
+template <class Change>
+std::shared_ptr<::arrow::Schema> with_fields(const ::arrow::Schema& schema, const Change& change) {
+  ::arrow::FieldVector fields;
+  for (const auto& field : schema.fields()) fields.push_back(change(field));
+  return ::arrow::schema(std::move(fields), schema.metadata());
+}
 
 bool is_ordered(const ::arrow::Field& column);
 

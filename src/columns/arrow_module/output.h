@@ -20,11 +20,21 @@ class Output : public ::arrow::io::OutputStream {
   // end their files.
   void abandon() { abandoned_ = true; }
 
-  ::arrow::Status Close() override;
+  ::arrow::Status Close() override {
+    closed_ = true;
+    return ::arrow::Status::OK();
+  }
   bool closed() const override { return closed_; }
   ::arrow::Result<std::int64_t> Tell() const override { return position_; }
   using ::arrow::io::OutputStream::Write;
-  ::arrow::Status Write(const void* data, std::int64_t bytes) override;
+  ::arrow::Status Write(const void* data, std::int64_t bytes) override {
+    if (bytes == 0 || abandoned_) return ::arrow::Status::OK();
+    if (!options_.write(options_.context, data, static_cast<std::uint64_t>(bytes))) {
+      return ::arrow::Status::IOError("the output could not be written");
+    }
+    position_ += bytes;
+    return ::arrow::Status::OK();
+  }
 
  private:
   const module_table::TargetOptions& options_;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kHeaderBytes = 128;
 constexpr std::int64_t kMostHeaderBytes = std::int64_t{1} << 20;
 
-struct Header {
+struct PageHeader {
   std::int64_t bytes = 0;  // of itself
   std::int64_t stored = -1, decoded = -1, values = 0;
   bool is_dictionary = false;
@@ -25,8 +25,8 @@ class HeaderReader {
  public:
   explicit HeaderReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
-  std::optional<Header> read() {
-    Header header;
+  std::optional<PageHeader> read() {
+    PageHeader header;
     fields([&](std::int64_t id, int type) {
       if (id == kDecodedId && type == kInt32) {
         header.decoded = number();
@@ -126,7 +126,7 @@ class HeaderReader {
   bool failed_ = false;
 };
 
-std::optional<Header> header_at(PosixFile& file, std::int64_t offset, std::int64_t end) {
+std::optional<PageHeader> header_at(PosixFile& file, std::int64_t offset, std::int64_t end) {
   std::vector<std::uint8_t> bytes;
   for (std::int64_t count = kHeaderBytes; count <= kMostHeaderBytes; count *= 8) {
     bytes.resize(static_cast<std::size_t>(std::min(count, end - offset)));

@@ -265,7 +265,7 @@ std::unique_ptr<::parquet::arrow::FileReader> ParquetSource::open(const std::str
 
 void ParquetSource::examine(const std::vector<std::string>& paths) {
   files_.clear();
-  all_row_bytes_ = 0;
+  examined_.all_row_bytes = 0;
   set_schema(nullptr);
   for (const std::string& path : paths) {
     of_file(path, [&] { examine(path); });
@@ -283,9 +283,11 @@ void ParquetSource::examine(const std::string& path) {
   check_types(path, *metadata->schema());
   note_orders(*reader);
   if (int96_unit_ == ::arrow::TimeUnit::NANO) int96_.look_at(*reader->parquet_reader(), path);
-  metadata_bytes_ = std::max(metadata_bytes_,
-                             static_cast<std::uint64_t>(arrow_module::metadata_bytes(*metadata)));
-  columns_ = static_cast<std::uint64_t>(metadata->num_columns());
+  const auto raise = [](std::uint64_t& most, std::int64_t value) {
+    most = std::max(most, static_cast<std::uint64_t>(value));
+  };
+  raise(examined_.metadata_bytes, metadata_bytes(*metadata));
+  examined_.columns = static_cast<std::uint64_t>(metadata->num_columns());
   std::int64_t pages_left = kMostPages;
   ReadingBytes reading(path, bytes_read_, pages_left);
   for (int i = 0; i < metadata->num_row_groups(); ++i) {
@@ -297,9 +299,9 @@ void ParquetSource::examine(const std::string& path) {
     file.groups.push_back({rows, row_bytes, 0, rows});
     reading.add(*group);
   }
-  reading_bytes_ = std::max(reading_bytes_, static_cast<std::uint64_t>(reading.bytes()));
-  row_bytes_ = std::max(row_bytes_, static_cast<std::uint64_t>(reading.row_bytes()));
-  all_row_bytes_ += static_cast<std::uint64_t>(reading.all_row_bytes());
+  raise(examined_.reading_bytes, reading.bytes());
+  raise(examined_.row_bytes, reading.row_bytes());
+  examined_.all_row_bytes += static_cast<std::uint64_t>(reading.all_row_bytes());
   files_.push_back(std::move(file));
 }
 
@@ -370,8 +372,7 @@ void ParquetSource::leave_out(const module_table::FirstRows& first) {
   for (const InputFile& file : files_) {
     if (!of_file(file.path, [&] { return add_bounds(file); })) return;
   }
-  const std::vector<bool> left_out =
-      row_groups_to_leave_out(bounds, {first.limit, first.descending != 0, first.nulls_first != 0});
+  const std::vector<bool> left_out = row_groups_to_leave_out(bounds, first);
   auto flag = left_out.begin();
   for (InputFile& file : files_) {
     for (RowGroup& group : file.groups) {
@@ -402,13 +403,8 @@ void ParquetSource::take_share(const module_table::Share& share) {
 }
 
 module_table::SourceFacts ParquetSource::facts() const {
-  module_table::SourceFacts facts{};
+  module_table::SourceFacts facts = examined_;
   facts.rows_known = 1;
-  facts.reading_bytes = reading_bytes_;
-  facts.metadata_bytes = metadata_bytes_;
-  facts.columns = columns_;
-  facts.row_bytes = row_bytes_;
-  facts.all_row_bytes = all_row_bytes_;
   facts.bytes_read = bytes_read_;
   facts.rows_read = rows_read_;
   for (const InputFile& file : files_) {

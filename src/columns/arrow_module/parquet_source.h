@@ -28,7 +28,7 @@ class ParquetSource : public BatchSource {
   void restart() override;
   std::shared_ptr<::arrow::RecordBatch> next(std::uint64_t wanted_bytes) override;
   // Not where a row may take more than batches.
-  bool reads_ahead() const override { return row_bytes_ <= kMostAheadRowBytes; }
+  bool reads_ahead() const override { return examined_.row_bytes <= kMostAheadRowBytes; }
   module_table::SourceFacts facts() const override;
 
  private:
@@ -69,11 +69,7 @@ class ParquetSource : public BatchSource {
   std::vector<InputFile> files_;
   std::vector<std::string> untold_types_;         // of the leaves of all files
   std::map<std::string, std::string> no_orders_;  // columns that have no order, and why
-  std::uint64_t reading_bytes_ = 0;
-  std::uint64_t metadata_bytes_ = 0;
-  std::uint64_t columns_ = 0;
-  std::uint64_t row_bytes_ = 0;
-  std::uint64_t all_row_bytes_ = 0;
+  module_table::SourceFacts examined_{};          // what memory depends on
 
   // Where reading is.
   std::size_t file_ = 0;

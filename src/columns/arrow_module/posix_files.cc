@@ -16,7 +16,6 @@
 
 #include "columns/arrow_module/failed.h"
 #include "columns/arrow_module/memory.h"
-#include "columns/arrow_module/system_error.h"
 
 namespace xxl::arrow_module {
 namespace {
@@ -86,12 +85,12 @@ class Mappings {
   }
 
  private:
-  struct Part {
+  struct MappedRange {
     std::int64_t bytes;
     std::int64_t position;
   };
   mutable std::mutex mutex_;
-  std::map<const std::uint8_t*, Part> mapped_;
+  std::map<const std::uint8_t*, MappedRange> mapped_;
 };
 
 MappedBuffer::~MappedBuffer() {

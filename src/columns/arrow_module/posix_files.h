@@ -14,8 +14,6 @@
 #include <memory>
 #include <string>
 
-#include "columns/arrow_module/batch_slices.h"
-
 namespace xxl::arrow_module {
 
 // What a name stands for.
@@ -33,7 +31,7 @@ int open_for_reading(const std::string& path, FileIdentity& identity);
 class Mappings;
 
 // A regular file; owns `fd`. From any thread.
-class PosixFile : public ::arrow::io::RandomAccessFile, public MappedBytes {
+class PosixFile : public ::arrow::io::RandomAccessFile {
  public:
   // Bytes that are read are added to `bytes_read`, which must outlive the file.
   PosixFile(int fd, std::int64_t bytes, std::string path, std::atomic<std::uint64_t>& bytes_read);
@@ -41,9 +39,11 @@ class PosixFile : public ::arrow::io::RandomAccessFile, public MappedBytes {
 
   // From now on what is read in pieces of more than `bytes` is only mapped (batch_slices.h).
   void map_more_than(std::int64_t bytes) { most_read_bytes_ = bytes; }
-  bool has(const std::uint8_t* data) const override;
+  // Whether these bytes are mapped.
+  bool has(const std::uint8_t* data) const;
+  // A copy of such bytes in memory.
   ::arrow::Result<std::shared_ptr<::arrow::Buffer>> copy(const std::uint8_t* data,
-                                                         std::int64_t bytes) const override;
+                                                         std::int64_t bytes) const;
 
   ::arrow::Status Close() override;
   bool closed() const override { return fd_ < 0; }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 
 namespace xxl::arrow_module {
 namespace {
@@ -36,9 +37,26 @@ std::string of_decimal(const Decimal& number) {
   return bytes;
 }
 
-template <class ScalarType>
+template <class Scalar>
 const auto& value_of(const ::arrow::Scalar& scalar) {
-  return static_cast<const ScalarType&>(scalar).value;
+  return static_cast<const Scalar&>(scalar).value;
+}
+
+// Of a number whose type is that of one of `Scalars`; else nothing.
+template <class... Scalars>
+std::optional<std::string> of_number(const ::arrow::Scalar& scalar) {
+  std::optional<std::string> bytes;
+  const auto set = [&bytes](auto value) {
+    if constexpr (std::is_signed_v<decltype(value)>) {
+      bytes = of_signed(value);
+    } else {
+      bytes = big_endian(value);
+    }
+    return true;
+  };
+  static_cast<void>((
+      (scalar.type->id() == Scalars::TypeClass::type_id && set(value_of<Scalars>(scalar))) || ...));
+  return bytes;
 }
 
 // Nothing for types whose statistics say too little.
@@ -48,32 +66,6 @@ std::optional<std::string> ordered_bytes(const ::arrow::Scalar& scalar) {
   switch (scalar.type->id()) {
     case Type::BOOL:
       return std::string(1, value_of<::arrow::BooleanScalar>(scalar) ? '\1' : '\0');
-    case Type::INT8:
-      return of_signed(value_of<::arrow::Int8Scalar>(scalar));
-    case Type::INT16:
-      return of_signed(value_of<::arrow::Int16Scalar>(scalar));
-    case Type::INT32:
-      return of_signed(value_of<::arrow::Int32Scalar>(scalar));
-    case Type::INT64:
-      return of_signed(value_of<::arrow::Int64Scalar>(scalar));
-    case Type::UINT8:
-      return big_endian(value_of<::arrow::UInt8Scalar>(scalar));
-    case Type::UINT16:
-      return big_endian(value_of<::arrow::UInt16Scalar>(scalar));
-    case Type::UINT32:
-      return big_endian(value_of<::arrow::UInt32Scalar>(scalar));
-    case Type::UINT64:
-      return big_endian(value_of<::arrow::UInt64Scalar>(scalar));
-    case Type::DATE32:
-      return of_signed(value_of<::arrow::Date32Scalar>(scalar));
-    case Type::DATE64:
-      return of_signed(value_of<::arrow::Date64Scalar>(scalar));
-    case Type::TIME32:
-      return of_signed(value_of<::arrow::Time32Scalar>(scalar));
-    case Type::TIME64:
-      return of_signed(value_of<::arrow::Time64Scalar>(scalar));
-    case Type::TIMESTAMP:
-      return of_signed(value_of<::arrow::TimestampScalar>(scalar));
     case Type::DECIMAL128:
       return of_decimal(value_of<::arrow::Decimal128Scalar>(scalar));
     case Type::DECIMAL256:
@@ -85,7 +77,11 @@ std::optional<std::string> ordered_bytes(const ::arrow::Scalar& scalar) {
     case Type::FIXED_SIZE_BINARY:
       return static_cast<const ::arrow::BaseBinaryScalar&>(scalar).value->ToString();
     default:
-      return std::nullopt;
+      return of_number<::arrow::Int8Scalar, ::arrow::Int16Scalar, ::arrow::Int32Scalar,
+                       ::arrow::Int64Scalar, ::arrow::UInt8Scalar, ::arrow::UInt16Scalar,
+                       ::arrow::UInt32Scalar, ::arrow::UInt64Scalar, ::arrow::Date32Scalar,
+                       ::arrow::Date64Scalar, ::arrow::Time32Scalar, ::arrow::Time64Scalar,
+                       ::arrow::TimestampScalar>(scalar);
   }
 }
 
@@ -112,21 +108,21 @@ RowGroupBounds bounds_of(const ::parquet::RowGroupMetaData& group, int leaf) {
 }
 
 std::vector<bool> row_groups_to_leave_out(const std::vector<RowGroupBounds>& groups,
-                                          const WantedRows& wanted) {
+                                          const module_table::FirstRows& wanted) {
   std::vector<bool> left_out(groups.size());
   const auto before = [&](const std::string& a, const std::string& b) {
-    return wanted.descending ? b < a : a < b;
+    return wanted.descending != 0 ? b < a : a < b;
   };
   // No value of a group comes before its first bound, none behind its last one.
   const auto first = [&](const RowGroupBounds& group) -> const std::string& {
-    return wanted.descending ? group.range->greatest : group.range->least;
+    return wanted.descending != 0 ? group.range->greatest : group.range->least;
   };
   const auto last = [&](const RowGroupBounds& group) -> const std::string& {
-    return wanted.descending ? group.range->least : group.range->greatest;
+    return wanted.descending != 0 ? group.range->least : group.range->greatest;
   };
   // Rows that come no later than the last bound.
   const auto certain_rows = [&](const RowGroupBounds& group) -> std::uint64_t {
-    if (wanted.nulls_first) return group.rows;
+    if (wanted.nulls_first != 0) return group.rows;
     return group.nulls && *group.nulls <= group.rows ? group.rows - *group.nulls : 0;
   };
 
@@ -147,8 +143,8 @@ std::vector<bool> row_groups_to_leave_out(const std::vector<RowGroupBounds>& gro
   if (bound == nullptr) return left_out;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const RowGroupBounds& group = groups[i];
-    if (wanted.nulls_first && group.nulls != std::uint64_t{0}) continue;
-    const bool all_null = !wanted.nulls_first && group.rows > 0 && group.nulls == group.rows;
+    if (wanted.nulls_first != 0 && group.nulls != std::uint64_t{0}) continue;
+    const bool all_null = wanted.nulls_first == 0 && group.rows > 0 && group.nulls == group.rows;
     left_out[i] = all_null || (group.range && before(*bound, first(group)));
   }
   return left_out;

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "columns/files/module_table.h"
+
 namespace xxl::arrow_module {
 
 // What the statistics of a row group say of one column. Values are strings whose bytes are in the
@@ -22,23 +24,17 @@ namespace xxl::arrow_module {
 struct RowGroupBounds {
   std::uint64_t rows = 0;
   std::optional<std::uint64_t> nulls;
-  // No value is below or above these; they need not occur. Empty: nothing is known.
-  struct Range {
+  // No value is below or above these; they need not occur. None: nothing is known.
+  struct LeastAndGreatest {
     std::string least;
     std::string greatest;
   };
-  std::optional<Range> range;
+  std::optional<LeastAndGreatest> range;
 };
 
-struct WantedRows {
-  std::uint64_t limit;
-  bool descending;
-  bool nulls_first;
-};
-
-// For each row group, whether it can be left out.
+// For each row group, whether it has none of the `wanted` rows for certain.
 std::vector<bool> row_groups_to_leave_out(const std::vector<RowGroupBounds>& groups,
-                                          const WantedRows& wanted);
+                                          const module_table::FirstRows& wanted);
 
 // The bounds of the leaf column `leaf` in a row group. Floating-point numbers have none: statistics
 // do not count NaNs.

@@ -28,14 +28,14 @@ class ColumnSource {
   void start(const module_table::BatchSizes& sizes, ArrowArrayStream* out);
   // Throws Error if the stream has failed: in more detail than whoever read it could.
   void rethrow();
-  // As of module_table::Source, after lacks_memory.
+  // As of module_table::ExaminedFiles, after lacks_memory.
   std::uint64_t largest_batch();
   module_table::SourceFacts facts() const;
 
  private:
   void read_names();
 
-  mutable module_table::Source source_{};
+  mutable module_table::ExaminedFiles source_{};
   std::vector<std::string> column_names_;
 };
 

@@ -40,7 +40,7 @@ const module_table::ModuleTable& load() {
                 std::string("cannot load the module for files of columns: ") + dlerror());
   }
   const auto entry =
-      reinterpret_cast<module_table::Entry>(dlsym(library, module_table::kEntryName));
+      reinterpret_cast<module_table::EntryPoint>(dlsym(library, module_table::kEntryName));
   const module_table::ModuleTable* table = entry != nullptr ? entry() : nullptr;
   if (table == nullptr || table->version != module_table::kVersion) {
     throw Error(ErrorCode::usage,

@@ -2,7 +2,8 @@
 // Parquet and Arrow IPC files with the C++ library of Apache Arrow.
 //
 //   program  --- dlopen, xxl_arrow_module() --->  ModuleTable
-//            --- open_source(files) ----------->  Source ----> ArrowArrayStream, to be sorted
+//            --- open_source(files) ----------->  ExaminedFiles ----> ArrowArrayStream, to be
+//            sorted
 //            --- write_target(ArrowArrayStream, write) ---->  calls write() with the file's bytes
 //
 // Only plain structures and functions cross it, so that neither side links with the other: the
@@ -79,24 +80,24 @@ struct SourceFacts {
 
 // A table in one or more files of equal schemas, which have been examined. For one thread at a
 // time. The functions are called with the structure itself.
-struct Source {
+struct ExaminedFiles {
   // The schema that all files have.
-  bool (*get_schema)(Source*, ArrowSchema* out, Failure*);
+  bool (*get_schema)(ExaminedFiles*, ArrowSchema* out, Failure*);
   // Leaves out row groups that certainly have none of these rows.
-  bool (*leave_out)(Source*, const FirstRows*, Failure*);
+  bool (*leave_out)(ExaminedFiles*, const FirstRows*, Failure*);
   // Leaves out all rows but those of a share of what was not left out before. All shares together,
   // of the same files, are all rows.
-  bool (*take_share)(Source*, const Share*, Failure*);
+  bool (*take_share)(ExaminedFiles*, const Share*, Failure*);
   // Gives all rows, in the order of the files. The stream must be released before the source, and
   // before the next one: files can be read again, pipes not.
-  bool (*start)(Source*, const BatchSizes*, ArrowArrayStream* out, Failure*);
+  bool (*start)(ExaminedFiles*, const BatchSizes*, ArrowArrayStream* out, Failure*);
   // Why the stream failed; null if it did not.
-  const Failure* (*stream_failure)(Source*);
-  void (*get_facts)(Source*, SourceFacts* out);
+  const Failure* (*stream_failure)(ExaminedFiles*);
+  void (*get_facts)(ExaminedFiles*, SourceFacts* out);
   // After lacks_memory: about what the largest such batch of the files takes; 0 if that cannot be
   // found out.
-  std::uint64_t (*largest_batch)(Source*);
-  void (*release)(Source*);
+  std::uint64_t (*largest_batch)(ExaminedFiles*);
+  void (*release)(ExaminedFiles*);
   void* private_data;
 };
 
@@ -151,7 +152,7 @@ struct TargetFacts {
 struct ModuleTable {
   std::uint32_t version;  // kVersion; if it differs nothing else may be looked at
   const char* arrow;      // "Apache Arrow 26.0.1"
-  bool (*open_source)(const SourceOptions*, Source* out, Failure*);
+  bool (*open_source)(const SourceOptions*, ExaminedFiles* out, Failure*);
   // Reads `in` to its end and writes a file, or parts, of it. Does not release it.
   bool (*write_target)(const TargetOptions*, ArrowArrayStream* in, TargetFacts* out, Failure*);
   // Whether `compression` and `level` can be written in this format.
@@ -164,6 +165,6 @@ struct ModuleTable {
 };
 
 // The one function that the module exports.
-using Entry = const ModuleTable* (*)();
+using EntryPoint = const ModuleTable* (*)();
 
 }  // namespace xxl::module_table

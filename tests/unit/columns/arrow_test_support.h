@@ -213,20 +213,20 @@ struct Batches {
   std::function<void(ArrowSchema&)> change_schema = {};
 
   void export_to(ArrowArrayStream* stream) {
-    struct State {
+    struct StreamState {
       Batches* of;
       std::size_t next = 0;
     };
     *stream = {};
-    stream->private_data = new State{this};
+    stream->private_data = new StreamState{this};
     stream->get_schema = [](ArrowArrayStream* self, ArrowSchema* schema) {
-      Batches& of = *static_cast<State*>(self->private_data)->of;
+      Batches& of = *static_cast<StreamState*>(self->private_data)->of;
       export_schema_of(of.batches.front(), schema);
       if (of.change_schema) of.change_schema(*schema);
       return 0;
     };
     stream->get_next = [](ArrowArrayStream* self, ArrowArray* array) {
-      auto& state = *static_cast<State*>(self->private_data);
+      auto& state = *static_cast<StreamState*>(self->private_data);
       *array = {};
       if (state.next == state.of->batches.size()) return state.of->error;
       export_array(state.of->batches[state.next++], array);
@@ -235,7 +235,7 @@ struct Batches {
     };
     stream->get_last_error = [](ArrowArrayStream*) { return "the disk is on fire"; };
     stream->release = [](ArrowArrayStream* self) {
-      auto* const state = static_cast<State*>(self->private_data);
+      auto* const state = static_cast<StreamState*>(self->private_data);
       ++state->of->released;
       delete state;
       self->release = nullptr;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -174,7 +175,7 @@ TEST(SharedDictionaries, have_the_values_in_the_order_of_ranks) {
     if (peers.rank() == 2) {
       EXPECT_EQ(numbers, (std::vector<std::uint32_t>{2, 5, 8}));
     }
-    const SharedDictionaries shared = share_dictionaries(table, own, 10'000, peers);
+    const SharedDictionaries shared = share_dictionaries(table, std::move(own), 10'000, &peers);
     EXPECT_EQ(shared.tables.front().values(), (std::vector<std::string_view>{"b", "a", "c", "d"}));
     EXPECT_EQ(shared.places.front(),
               (std::vector<std::vector<std::uint32_t>>{{0, 1}, {}, {2, 0, 3}}));
@@ -192,7 +193,7 @@ TEST(SharedDictionaries, that_are_ordered_must_have_one_order) {
     test::run_ranks(2, true, [&](Peers& peers) {
       DictionaryTables own = dictionary_tables(table, 10'000, {peers.rank(), peers.ranks()});
       for (const std::string& value : given[peers.rank()]) own.front().number_of(value);
-      const SharedDictionaries shared = share_dictionaries(table, own, 10'000, peers);
+      const SharedDictionaries shared = share_dictionaries(table, std::move(own), 10'000, &peers);
       EXPECT_EQ(shared.tables.front().values(), (std::vector<std::string_view>{"b", "a", "c"}));
     });
   };
@@ -213,7 +214,7 @@ TEST(SharedDictionaries, of_all_ranks_must_fit) {
                                  const unsigned rank = peers.rank();
                                  auto own = dictionary_tables(table, 150, {rank, peers.ranks()});
                                  own.front().number_of(std::to_string(rank));
-                                 share_dictionaries(table, own, 150, peers);
+                                 share_dictionaries(table, std::move(own), 150, &peers);
                                }),
                Error);
 }
