@@ -363,11 +363,11 @@ void run_hash(const Case& c, const std::vector<Device*>& devices, const KeyLayou
         options.batch_records = std::stoul(batch);
       }
       if (c.method.starts_with("hash/")) {
-        HashLaneShape shape{.build_records = c.r_count / std::stoul(c.method.substr(5)),
-                            .build_record_bytes = record_bytes,
-                            .batch_records = options.batch_records,
-                            .probe_record_bytes = record_bytes,
-                            .row_bytes = c.row_bytes()};
+        const HashJoinShape shape{.build_records = c.r_count / std::stoul(c.method.substr(5)),
+                                  .build_record_bytes = record_bytes,
+                                  .batch = {.records = options.batch_records,
+                                            .record_bytes = record_bytes,
+                                            .row_bytes = c.row_bytes()}};
         options.memory_bytes = shape.bytes();
       }
       const auto setup = Clock::now();

@@ -9,9 +9,6 @@
 namespace xxl::gpu {
 namespace {
 
-// Some memory stays free: contexts grow, and others may need a little.
-constexpr std::uint64_t kSpareBytes = std::uint64_t{512} << 20;
-
 void make_peers(const std::vector<Device*>& devices, const ArraySortOptions& options) {
   for (Device* device : devices) {
     for (Device* peer : devices) {
@@ -38,12 +35,7 @@ unsigned copying_threads(unsigned threads) {
 ChunkGeometry plan_array_sort(const std::vector<Device*>& devices, std::size_t sharing,
                               const ChunkFormat& format, std::uint64_t most_bytes,
                               std::size_t slice_bytes, const ArraySortOptions& options) {
-  std::uint64_t memory = ~std::uint64_t{0};
-  for (Device* device : devices) {
-    const std::uint64_t free = device->info().free_bytes;
-    memory = std::min(memory, free - std::min(free / 8, kSpareBytes));
-  }
-  if (options.memory_bytes != 0) memory = std::min(memory, options.memory_bytes);
+  const std::uint64_t memory = usable_memory(devices, options.memory_bytes);
   const auto record_bytes = static_cast<double>(format.shape.record_bytes);
   const ChunkGeometry geometry =
       ChunkGeometry::plan(*devices.front(), sharing, format, record_bytes, memory, most_bytes,

@@ -10,7 +10,7 @@
 #include "base/time_line.h"
 #include "gpu/array/array_feed.h"
 #include "gpu/device/device.h"
-#include "gpu/device/multi_gpu.h"
+#include "gpu/device/topology.h"
 #include "gpu/sort/chunk_engine.h"
 #include "record/key_layout.h"
 

@@ -157,7 +157,7 @@ void HostMerge::add(std::size_t sequence, const Segment& records, Holder holder)
   XXL_CHECK(records.count <= at.coming);
   at.here += records.count;
   at.coming -= records.count;
-  at.parts.push_back({records, std::move(holder)});
+  at.arrived.push_back({records, std::move(holder)});
 }
 
 void HostMerge::pump(std::uint64_t least) {
@@ -187,7 +187,7 @@ const std::byte* HostMerge::bound(std::size_t& sequence) const {
   const std::byte* smallest = nullptr;
   for (std::size_t s = 0; s < sequences_.size(); ++s) {
     if (sequences_[s].coming == 0 || sequences_[s].here == 0) continue;
-    const Segment& part = sequences_[s].parts.back().records;
+    const Segment& part = sequences_[s].arrived.back().records;
     const std::byte* const last = part.records + (part.count - 1) * layout_.record_bytes();
     if (smallest == nullptr || layout_.compare(last, smallest) < 0) {
       smallest = last;
@@ -206,7 +206,7 @@ std::uint64_t HostMerge::mergeable(const Sequence& sequence, const std::byte* bo
     return order < 0 || (order == 0 && with_equal);
   };
   std::uint64_t count = 0;
-  for (const Part& part : sequence.parts) {
+  for (const ArrivedRecords& part : sequence.arrived) {
     const Segment& records = part.records;
     if (belongs(records.records + (records.count - 1) * record_bytes)) {
       count += records.count;
@@ -222,13 +222,13 @@ std::uint64_t HostMerge::mergeable(const Sequence& sequence, const std::byte* bo
 void HostMerge::take(Sequence& sequence, std::uint64_t count, Round& round) {
   sequence.here -= count;
   while (count > 0) {
-    Part& part = sequence.parts.front();
+    ArrivedRecords& part = sequence.arrived.front();
     const std::size_t records = std::min<std::uint64_t>(count, part.records.count);
     round.add({part.records.records, records}, part.holder);
     part.records.records += records * layout_.record_bytes();
     part.records.count -= records;
     count -= records;
-    if (part.records.count == 0) sequence.parts.pop_front();
+    if (part.records.count == 0) sequence.arrived.pop_front();
   }
 }
 

@@ -51,13 +51,13 @@ class HostMerge {
   bool done() const { return unwritten_ == 0; }
 
  private:
-  struct Part {
+  struct ArrivedRecords {
     Segment records;
     Holder holder;
   };
   struct Sequence {
-    std::deque<Part> parts = {};  // that have arrived, and are not in a round
-    std::uint64_t here = 0;       // records of these
+    std::deque<ArrivedRecords> arrived = {};  // that have arrived, and are not in a round
+    std::uint64_t here = 0;                   // records of these
     std::uint64_t coming = 0;
   };
   class Round;

@@ -1,10 +1,9 @@
-#include "gpu/cuda/device_hash.cuh"
-
+// Hash tables.
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
 #include "base/units.h"
-#include "gpu/cuda/cuda_check.cuh"
+#include "gpu/cuda/cuda_stream.cuh"
 
 namespace xxl::gpu {
 namespace {
@@ -125,7 +124,7 @@ __global__ void write_tiles(DeviceHashTable table, ProbeShape shape, const std::
       const Key key = record[0];
       const Key value = record_words > 1 ? record[1] : Key{};
       const HashPart& part = table.part_of(DeviceHashTable::hash(key));
-      const bool pairs = shape.pairs && range.count != 0;
+      const bool pairs = shape.wanted.pairs && range.count != 0;
       std::uint32_t number = range.first;
       for (unsigned long long k = 0; k < mine; ++k) {
         const unsigned long long at = row + before + k;
@@ -150,62 +149,57 @@ __global__ void write_tiles(DeviceHashTable table, ProbeShape shape, const std::
 
 }  // namespace
 
-void select_near(const DeviceHashTable& table, const std::byte* records, std::size_t count,
-                 std::byte* to, std::size_t most, std::uint64_t* selected, cudaStream_t stream) {
+void CudaStream::select(const DeviceHashTable& table, const std::byte* records, std::size_t count,
+                        std::byte* to, std::size_t most, std::uint64_t* selected) {
+  use();
   if (count == 0) return;
-  auto* const counter = reinterpret_cast<unsigned long long*>(selected);
-  if (table.key_bytes == 4) {
-    select_tiles<<<tiles_of(count), kThreads, 0, stream>>>(
-        table, reinterpret_cast<const std::uint32_t*>(records), count,
-        reinterpret_cast<std::uint32_t*>(to), most, counter);
-  } else {
-    select_tiles<<<tiles_of(count), kThreads, 0, stream>>>(
-        table, reinterpret_cast<const std::uint64_t*>(records), count,
-        reinterpret_cast<std::uint64_t*>(to), most, counter);
-  }
-  check_cuda(cudaGetLastError(), "select");
+  with_key(table.key_bytes, [&](auto zero) {
+    using Key = decltype(zero);
+    select_tiles<<<tiles_of(count), kThreads, 0, stream_>>>(
+        table, reinterpret_cast<const Key*>(records), count, reinterpret_cast<Key*>(to), most,
+        reinterpret_cast<unsigned long long*>(selected));
+  });
+  check_launch("select");
 }
 
-void insert_near(const DeviceHashTable& table, std::size_t first, std::size_t end,
-                 std::uint32_t* chains, cudaStream_t stream) {
+void CudaStream::insert(const DeviceHashTable& table, std::size_t first, std::size_t end,
+                        std::uint32_t* chains) {
+  use();
   if (first == end) return;
   const auto blocks = static_cast<unsigned>(
       min(ceil_div<std::size_t>(end - first, kThreads), std::size_t{1} << 20));
-  if (table.key_bytes == 4) {
-    insert_tiles<std::uint32_t><<<blocks, kThreads, 0, stream>>>(table, first, end, chains);
-  } else {
-    insert_tiles<std::uint64_t><<<blocks, kThreads, 0, stream>>>(table, first, end, chains);
-  }
-  check_cuda(cudaGetLastError(), "insert");
+  with_key(table.key_bytes, [&](auto zero) {
+    insert_tiles<decltype(zero)><<<blocks, kThreads, 0, stream_>>>(table, first, end, chains);
+  });
+  check_launch("insert");
 }
 
-void probe_table(const DeviceHashTable& table, const ProbeShape& shape, const std::byte* records,
-                 std::size_t count, MatchRange* found, TileTotals* totals, cudaStream_t stream) {
+void CudaStream::probe(const DeviceHashTable& table, const ProbeShape& shape,
+                       const std::byte* records, std::size_t count, MatchRange* found,
+                       TileTotals* totals) {
+  use();
   if (count == 0) return;
-  if (table.key_bytes == 4) {
-    probe_tiles<std::uint32_t>
-        <<<tiles_of(count), kThreads, 0, stream>>>(table, shape, records, count, found, totals);
-  } else {
-    probe_tiles<std::uint64_t>
-        <<<tiles_of(count), kThreads, 0, stream>>>(table, shape, records, count, found, totals);
-  }
-  check_cuda(cudaGetLastError(), "probe");
+  with_key(table.key_bytes, [&](auto zero) {
+    probe_tiles<decltype(zero)>
+        <<<tiles_of(count), kThreads, 0, stream_>>>(table, shape, records, count, found, totals);
+  });
+  check_launch("probe");
 }
 
-void write_found(const DeviceHashTable& table, const ProbeShape& shape, const std::byte* records,
-                 std::size_t count, const MatchRange* found, const std::uint64_t* tile_rows,
-                 std::uint64_t first_row, std::uint64_t rows, std::byte* to, cudaStream_t stream) {
+void CudaStream::write_rows(const DeviceHashTable& table, const ProbeShape& shape,
+                            const std::byte* records, std::size_t count, const MatchRange* found,
+                            std::span<const std::uint64_t> tile_rows, std::uint64_t first_row,
+                            std::uint64_t rows, std::byte* to) {
+  use();
+  const auto* const starts =
+      reinterpret_cast<const std::uint64_t*>(shared_copy(std::as_bytes(tile_rows)));
   if (count == 0 || rows == 0) return;
-  if (table.key_bytes == 4) {
-    write_tiles<std::uint32_t><<<tiles_of(count), kThreads, 0, stream>>>(
-        table, shape, records, count, found, tile_rows, first_row, rows,
-        reinterpret_cast<std::uint32_t*>(to));
-  } else {
-    write_tiles<std::uint64_t><<<tiles_of(count), kThreads, 0, stream>>>(
-        table, shape, records, count, found, tile_rows, first_row, rows,
-        reinterpret_cast<std::uint64_t*>(to));
-  }
-  check_cuda(cudaGetLastError(), "write rows");
+  with_key(table.key_bytes, [&](auto zero) {
+    write_tiles<<<tiles_of(count), kThreads, 0, stream_>>>(table, shape, records, count, found,
+                                                           starts, first_row, rows,
+                                                           reinterpret_cast<decltype(zero)*>(to));
+  });
+  check_launch("write rows");
 }
 
 }  // namespace xxl::gpu

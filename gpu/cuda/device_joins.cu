@@ -1,10 +1,9 @@
-#include "gpu/cuda/device_joins.cuh"
-
+// Joins of sorted items.
 #include <algorithm>
 #include <cub/block/block_scan.cuh>
 
 #include "base/units.h"
-#include "gpu/cuda/cuda_check.cuh"
+#include "gpu/cuda/cuda_stream.cuh"
 
 namespace xxl::gpu {
 namespace {
@@ -88,7 +87,12 @@ __global__ void match_tiles(const Key* r, std::uint32_t r_count, const Key* s,
   }
 }
 
-// Rows of a piece.
+// Rows of one tile, for a block.
+struct MatchPiece {
+  std::uint64_t tile_row = 0;  // the tile's first
+  std::uint64_t first_row = 0, end_row = 0;
+  std::uint32_t tile = 0;
+};
 constexpr std::uint64_t kPieceRows = 8192;
 
 // The last of a block's records whose rows start at `row` or before.
@@ -124,13 +128,13 @@ __global__ void write_pieces(DeviceRows m, const MatchPiece* pieces, Key* to) {
   const unsigned row_words = r_words + m.s_value;
   // Records of S before the range of record i of R that have no partner.
   const auto gap = [&m](std::uint32_t i, const MatchRange& range) -> std::uint32_t {
-    if (!m.lone_s) return 0;
+    if (!m.wanted.lone_s) return 0;
     const std::uint32_t done = i == 0 ? 0 : m.ranges[i - 1].first + m.ranges[i - 1].count;
     return range.first > done ? range.first - done : 0;
   };
   const auto own = [&m](const MatchRange& range) -> std::uint32_t {
-    if (range.count == 0) return m.lone_r;
-    return m.pairs ? range.count : m.matched_r;
+    if (range.count == 0) return m.wanted.lone_r;
+    return m.wanted.pairs ? range.count : m.wanted.matched_r;
   };
   for (std::uint32_t first = begin; first < end && row < piece.end_row; first += kThreads) {
     const std::uint32_t mine = first + threadIdx.x;
@@ -138,7 +142,7 @@ __global__ void write_pieces(DeviceRows m, const MatchPiece* pieces, Key* to) {
     if (mine < end) {
       const MatchRange range = m.ranges[mine];
       rows = static_cast<unsigned long long>(gap(mine, range)) + own(range);
-      if (m.lone_s && mine + 1 == m.r_count) rows += m.s_count - range.first - range.count;
+      if (m.wanted.lone_s && mine + 1 == m.r_count) rows += m.s_count - range.first - range.count;
     }
     Scan(scratch).ExclusiveSum(rows, starts[threadIdx.x], all);
     __syncthreads();
@@ -157,7 +161,7 @@ __global__ void write_pieces(DeviceRows m, const MatchPiece* pieces, Key* to) {
         out[0] = r[std::size_t{i} * r_words];
         if (r_words > 1) out[1] = r[std::size_t{i} * r_words + 1];
         if (m.s_value) {
-          const bool pair = m.pairs && range.count != 0;
+          const bool pair = m.wanted.pairs && range.count != 0;
           out[r_words] = pair ? s[std::size_t{range.first + place - before} * s_words + 1]
                               : static_cast<Key>(m.missing);
         }
@@ -175,28 +179,8 @@ __global__ void write_pieces(DeviceRows m, const MatchPiece* pieces, Key* to) {
   }
 }
 
-template <class Key>
-void match_with(const Items& r, const Items& s, MatchRange* ranges, TileTotals* totals,
-                cudaStream_t stream) {
-  const auto tiles = static_cast<unsigned>(ceil_div<std::size_t>(r.count, kMatchTile));
-  match_tiles<<<tiles, kThreads, 0, stream>>>(
-      reinterpret_cast<const Key*>(r.keys), static_cast<std::uint32_t>(r.count),
-      reinterpret_cast<const Key*>(s.keys), static_cast<std::uint32_t>(s.count), ranges, totals);
-}
-
-}  // namespace
-
-void match_items(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
-                 TileTotals* totals, cudaStream_t stream) {
-  if (r.count == 0) return;
-  if (key_bytes == 4) {
-    match_with<std::uint32_t>(r, s, ranges, totals, stream);
-  } else {
-    match_with<std::uint64_t>(r, s, ranges, totals, stream);
-  }
-  check_cuda(cudaGetLastError(), "match");
-}
-
+// Divides the rows that are to be written into pieces of about the same size, however they are
+// distributed over tiles.
 std::vector<MatchPiece> match_pieces(const DeviceRows& rows,
                                      std::span<const std::uint64_t> tile_rows) {
   std::vector<MatchPiece> pieces;
@@ -212,18 +196,35 @@ std::vector<MatchPiece> match_pieces(const DeviceRows& rows,
   return pieces;
 }
 
-void write_match_rows(const DeviceRows& rows, const MatchPiece* pieces, std::size_t piece_count,
-                      std::byte* to, cudaStream_t stream) {
-  if (piece_count == 0) return;
-  const auto blocks = static_cast<unsigned>(piece_count);
-  if (rows.key_bytes == 4) {
-    write_pieces<<<blocks, kThreads, 0, stream>>>(rows, pieces,
-                                                  reinterpret_cast<std::uint32_t*>(to));
-  } else {
-    write_pieces<<<blocks, kThreads, 0, stream>>>(rows, pieces,
-                                                  reinterpret_cast<std::uint64_t*>(to));
-  }
-  check_cuda(cudaGetLastError(), "write matches");
+}  // namespace
+
+void CudaStream::match(unsigned key_bytes, const Items& r, const Items& s, MatchRange* ranges,
+                       TileTotals* totals) {
+  use();
+  if (r.count == 0) return;
+  const auto tiles = static_cast<unsigned>(ceil_div<std::size_t>(r.count, kMatchTile));
+  with_key(key_bytes, [&](auto zero) {
+    using Key = decltype(zero);
+    match_tiles<<<tiles, kThreads, 0, stream_>>>(
+        reinterpret_cast<const Key*>(r.keys), static_cast<std::uint32_t>(r.count),
+        reinterpret_cast<const Key*>(s.keys), static_cast<std::uint32_t>(s.count), ranges, totals);
+  });
+  check_launch("match");
+}
+
+void CudaStream::write_matches(const DeviceRows& rows, std::span<const std::uint64_t> tile_rows,
+                               std::byte* to) {
+  use();
+  const std::vector<MatchPiece> pieces = match_pieces(rows, tile_rows);
+  const auto* const shared =
+      reinterpret_cast<const MatchPiece*>(shared_copy(std::as_bytes(std::span(pieces))));
+  if (pieces.empty()) return;
+  const auto blocks = static_cast<unsigned>(pieces.size());
+  with_key(rows.key_bytes, [&](auto zero) {
+    write_pieces<<<blocks, kThreads, 0, stream_>>>(rows, shared,
+                                                   reinterpret_cast<decltype(zero)*>(to));
+  });
+  check_launch("write matches");
 }
 
 }  // namespace xxl::gpu

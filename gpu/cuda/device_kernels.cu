@@ -1,9 +1,8 @@
-#include "gpu/cuda/device_kernels.cuh"
-
+// Items of records and records of items, cuts of sorted sequences, text.
 #include <algorithm>
 
 #include "base/units.h"
-#include "gpu/cuda/cuda_check.cuh"
+#include "gpu/cuda/cuda_stream.cuh"
 
 namespace xxl::gpu {
 namespace {
@@ -17,10 +16,6 @@ unsigned blocks_for(std::size_t threads) {
       std::clamp<std::size_t>(ceil_div<std::size_t>(threads, kThreads), 1, kMaxBlocks));
 }
 
-void check_launch(const char* operation) {
-  check_cuda(cudaGetLastError(), operation);
-}
-
 __device__ std::size_t first_index() {
   return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }
@@ -29,10 +24,10 @@ __device__ std::size_t stride() {
 }
 
 // A record that is its own item, in memory.
-template <class Key, class Value>
+template <class Key>
 struct Pair {
   Key key;
-  Value value;
+  Key value;
 };
 
 template <class Key>
@@ -63,19 +58,19 @@ __global__ void store_keys(const Key* keys, KeyTransform transform, std::size_t 
   }
 }
 
-template <class Key, class Value>
-__global__ void load_pairs(const Pair<Key, Value>* records, KeyTransform transform, std::size_t n,
-                           Key* keys, Value* values) {
+template <class Key>
+__global__ void load_pairs(const Pair<Key>* records, KeyTransform transform, std::size_t n,
+                           Key* keys, Key* values) {
   for (std::size_t i = first_index(); i < n; i += stride()) {
-    const Pair<Key, Value> record = records[i];
+    const Pair<Key> record = records[i];
     keys[i] = order_key(record.key, transform);
     if (values != nullptr) values[i] = record.value;
   }
 }
 
-template <class Key, class Value>
-__global__ void store_pairs(const Key* keys, const Value* values, KeyTransform transform,
-                            std::size_t n, Pair<Key, Value>* records) {
+template <class Key>
+__global__ void store_pairs(const Key* keys, const Key* values, KeyTransform transform,
+                            std::size_t n, Pair<Key>* records) {
   for (std::size_t i = first_index(); i < n; i += stride()) {
     records[i] = {restore_key(keys[i], transform), values[i]};
   }
@@ -127,7 +122,7 @@ __device__ std::size_t part_of(const std::uint64_t* starts, std::size_t low, std
 
 constexpr unsigned kTileItems = 4096;
 
-template <class Key, class Value>
+template <class Key, bool kValues>
 __global__ void concatenate_tiles(const Items* parts, const std::uint64_t* starts,
                                   std::uint32_t count, Items to) {
   const std::uint64_t begin = std::uint64_t{blockIdx.x} * kTileItems;
@@ -142,19 +137,10 @@ __global__ void concatenate_tiles(const Items* parts, const std::uint64_t* start
     const std::size_t part = part_of(starts, low, high, i);
     const std::uint64_t at = i - starts[part];
     reinterpret_cast<Key*>(to.keys)[i] = reinterpret_cast<const Key*>(parts[part].keys)[at];
-    if constexpr (sizeof(Value) > 1) {
-      reinterpret_cast<Value*>(to.values)[i] =
-          reinterpret_cast<const Value*>(parts[part].values)[at];
+    if constexpr (kValues) {
+      reinterpret_cast<Key*>(to.values)[i] = reinterpret_cast<const Key*>(parts[part].values)[at];
     }
   }
-}
-
-template <class Key, class Value>
-void concatenate_with(const Items* parts, const std::uint64_t* starts, std::size_t count,
-                      const Items& to, cudaStream_t stream) {
-  const auto tiles = static_cast<unsigned>(ceil_div<std::size_t>(to.count, kTileItems));
-  concatenate_tiles<Key, Value>
-      <<<tiles, kThreads, 0, stream>>>(parts, starts, static_cast<std::uint32_t>(count), to);
 }
 
 // --- cutting ---
@@ -330,118 +316,161 @@ constexpr std::uint64_t kLongRecord = 1024;  // on average: blocks copy them, no
 
 }  // namespace
 
-void load_items(const RecordShape& shape, const KeyView& view, const std::byte* records,
-                const Items& items, cudaStream_t stream) {
+void CudaStream::load(const RecordShape& shape, const KeyView& view, const std::byte* records,
+                      const Items& items) {
+  use();
   const std::size_t n = items.count;
   const unsigned blocks = blocks_for(n);
-  const auto keys32 = reinterpret_cast<std::uint32_t*>(items.keys);
-  const auto keys64 = reinterpret_cast<std::uint64_t*>(items.keys);
   if (shape.by_address) {
-    load_addresses<<<blocks, kThreads, 0, stream>>>(records, shape.record_bytes, view, n, keys64,
-                                                    reinterpret_cast<std::uint64_t*>(items.values));
-  } else if (shape.item == ItemShape{4, 0}) {
-    load_keys<<<blocks, kThreads, 0, stream>>>(reinterpret_cast<const std::uint32_t*>(records),
-                                               shape.transform, n, keys32);
-  } else if (shape.item == ItemShape{8, 0}) {
-    load_keys<<<blocks, kThreads, 0, stream>>>(reinterpret_cast<const std::uint64_t*>(records),
-                                               shape.transform, n, keys64);
-  } else if (shape.item == ItemShape{4, 4}) {
-    load_pairs<<<blocks, kThreads, 0, stream>>>(
-        reinterpret_cast<const Pair<std::uint32_t, std::uint32_t>*>(records), shape.transform, n,
-        keys32, reinterpret_cast<std::uint32_t*>(items.values));
-  } else {
-    load_pairs<<<blocks, kThreads, 0, stream>>>(
-        reinterpret_cast<const Pair<std::uint64_t, std::uint64_t>*>(records), shape.transform, n,
-        keys64, reinterpret_cast<std::uint64_t*>(items.values));
+    load_addresses<<<blocks, kThreads, 0, stream_>>>(
+        records, shape.record_bytes, view, n, reinterpret_cast<std::uint64_t*>(items.keys),
+        reinterpret_cast<std::uint64_t*>(items.values));
+    return check_launch("load");
   }
+  with_key(shape.item.key_bytes, [&](auto zero) {
+    using Key = decltype(zero);
+    auto* const keys = reinterpret_cast<Key*>(items.keys);
+    if (shape.item.value_bytes == 0) {
+      load_keys<<<blocks, kThreads, 0, stream_>>>(reinterpret_cast<const Key*>(records),
+                                                  shape.transform, n, keys);
+    } else {
+      load_pairs<<<blocks, kThreads, 0, stream_>>>(reinterpret_cast<const Pair<Key>*>(records),
+                                                   shape.transform, n, keys,
+                                                   reinterpret_cast<Key*>(items.values));
+    }
+  });
   check_launch("load");
 }
 
-void store_records(const RecordShape& shape, const Items& items, std::byte* records,
-                   cudaStream_t stream) {
+void CudaStream::store(const RecordShape& shape, const Items& items, std::byte* records) {
+  use();
   const std::size_t n = items.count;
   const unsigned blocks = blocks_for(n);
-  const auto keys32 = reinterpret_cast<const std::uint32_t*>(items.keys);
-  const auto keys64 = reinterpret_cast<const std::uint64_t*>(items.keys);
   if (shape.by_address) {
     if (shape.record_bytes % sizeof(uint4) == 0) {
-      gather_fixed<uint4>(items, shape.record_bytes, records, stream);
+      gather_fixed<uint4>(items, shape.record_bytes, records, stream_);
     } else if (shape.record_bytes % sizeof(std::uint64_t) == 0) {
-      gather_fixed<std::uint64_t>(items, shape.record_bytes, records, stream);
+      gather_fixed<std::uint64_t>(items, shape.record_bytes, records, stream_);
     } else if (shape.record_bytes % sizeof(std::uint32_t) == 0) {
-      gather_fixed<std::uint32_t>(items, shape.record_bytes, records, stream);
+      gather_fixed<std::uint32_t>(items, shape.record_bytes, records, stream_);
     } else {
-      gather_fixed<std::uint8_t>(items, shape.record_bytes, records, stream);
+      gather_fixed<std::uint8_t>(items, shape.record_bytes, records, stream_);
     }
-  } else if (shape.item == ItemShape{4, 0}) {
-    store_keys<<<blocks, kThreads, 0, stream>>>(keys32, shape.transform, n,
-                                                reinterpret_cast<std::uint32_t*>(records));
-  } else if (shape.item == ItemShape{8, 0}) {
-    store_keys<<<blocks, kThreads, 0, stream>>>(keys64, shape.transform, n,
-                                                reinterpret_cast<std::uint64_t*>(records));
-  } else if (shape.item == ItemShape{4, 4}) {
-    store_pairs<<<blocks, kThreads, 0, stream>>>(
-        keys32, reinterpret_cast<const std::uint32_t*>(items.values), shape.transform, n,
-        reinterpret_cast<Pair<std::uint32_t, std::uint32_t>*>(records));
-  } else {
-    store_pairs<<<blocks, kThreads, 0, stream>>>(
-        keys64, reinterpret_cast<const std::uint64_t*>(items.values), shape.transform, n,
-        reinterpret_cast<Pair<std::uint64_t, std::uint64_t>*>(records));
+    return check_launch("store");
   }
+  with_key(shape.item.key_bytes, [&](auto zero) {
+    using Key = decltype(zero);
+    const auto* const keys = reinterpret_cast<const Key*>(items.keys);
+    if (shape.item.value_bytes == 0) {
+      store_keys<<<blocks, kThreads, 0, stream_>>>(keys, shape.transform, n,
+                                                   reinterpret_cast<Key*>(records));
+    } else {
+      store_pairs<<<blocks, kThreads, 0, stream_>>>(
+          keys, reinterpret_cast<const Key*>(items.values), shape.transform, n,
+          reinterpret_cast<Pair<Key>*>(records));
+    }
+  });
   check_launch("store");
 }
 
-void concatenate_items(const ItemShape& shape, const Items* parts, const std::uint64_t* starts,
-                       std::size_t count, const Items& to, cudaStream_t stream) {
-  if (shape == ItemShape{4, 0}) {
-    concatenate_with<std::uint32_t, char>(parts, starts, count, to, stream);
-  } else if (shape == ItemShape{8, 0}) {
-    concatenate_with<std::uint64_t, char>(parts, starts, count, to, stream);
-  } else if (shape == ItemShape{4, 4}) {
-    concatenate_with<std::uint32_t, std::uint32_t>(parts, starts, count, to, stream);
-  } else {
-    concatenate_with<std::uint64_t, std::uint64_t>(parts, starts, count, to, stream);
-  }
+void CudaStream::concatenate(const ItemShape& shape, std::span<const Items> parts,
+                             const Items& to) {
+  use();
+  std::vector<std::uint64_t> starts(parts.size() + 1, 0);
+  for (std::size_t i = 0; i < parts.size(); ++i) starts[i + 1] = starts[i] + parts[i].count;
+  const std::size_t part_bytes = round_up(parts.size_bytes(), kTableAlignment);
+  std::byte* const table = tables_.get(part_bytes + starts.size() * sizeof starts[0]);
+  upload(table, parts.data(), parts.size_bytes());
+  upload(table + part_bytes, starts.data(), starts.size() * sizeof starts[0]);
+  const auto* const part_table = reinterpret_cast<const Items*>(table);
+  const auto* const start_table = reinterpret_cast<const std::uint64_t*>(table + part_bytes);
+  const auto count = static_cast<std::uint32_t>(parts.size());
+  const auto tiles = static_cast<unsigned>(ceil_div<std::size_t>(to.count, kTileItems));
+  with_key(shape.key_bytes, [&](auto zero) {
+    using Key = decltype(zero);
+    if (shape.value_bytes == 0) {
+      concatenate_tiles<Key, false>
+          <<<tiles, kThreads, 0, stream_>>>(part_table, start_table, count, to);
+    } else {
+      concatenate_tiles<Key, true>
+          <<<tiles, kThreads, 0, stream_>>>(part_table, start_table, count, to);
+    }
+  });
   check_launch("concatenate");
 }
 
-void cut_sequences(const ItemShape& shape, const KeyView& view, bool by_address,
-                   const Items* sequences, std::size_t count, const std::uint64_t* ranks,
-                   std::size_t rank_count, std::uint64_t* cuts, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(rank_count);
-  const std::size_t shared = 3 * count * sizeof(std::uint64_t);
-  const auto n = static_cast<std::uint32_t>(count);
-  const void* const kernel = shape.key_bytes == 4
-                                 ? reinterpret_cast<const void*>(&cut_at_ranks<std::uint32_t>)
-                                 : reinterpret_cast<const void*>(&cut_at_ranks<std::uint64_t>);
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shared)),
-             "cut");
-  if (shape.key_bytes == 4) {
-    cut_at_ranks<std::uint32_t>
-        <<<blocks, kCutThreads, shared, stream>>>(view, by_address, sequences, n, ranks, cuts);
-  } else {
-    cut_at_ranks<std::uint64_t>
-        <<<blocks, kCutThreads, shared, stream>>>(view, by_address, sequences, n, ranks, cuts);
-  }
+std::vector<std::uint64_t> CudaStream::cut(const ItemShape& shape, const KeyView& view,
+                                           bool by_address, std::span<const Items> sequences,
+                                           std::span<const std::uint64_t> ranks) {
+  use();
+  const std::size_t sequence_bytes = round_up(sequences.size_bytes(), kTableAlignment);
+  const std::size_t rank_bytes = round_up(ranks.size_bytes(), kTableAlignment);
+  const std::size_t cut_count = ranks.size() * sequences.size();
+  std::byte* const table =
+      tables_.get(sequence_bytes + rank_bytes + cut_count * sizeof(std::uint64_t));
+  upload(table, sequences.data(), sequences.size_bytes());
+  upload(table + sequence_bytes, ranks.data(), ranks.size_bytes());
+  auto* const cuts = reinterpret_cast<std::uint64_t*>(table + sequence_bytes + rank_bytes);
+  const std::size_t shared = 3 * sequences.size() * sizeof(std::uint64_t);
+  with_key(shape.key_bytes, [&](auto zero) {
+    const auto kernel = &cut_at_ranks<decltype(zero)>;
+    check_cuda(
+        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+        "cut");
+    kernel<<<static_cast<unsigned>(ranks.size()), kCutThreads, shared, stream_>>>(
+        view, by_address, reinterpret_cast<const Items*>(table),
+        static_cast<std::uint32_t>(sequences.size()),
+        reinterpret_cast<const std::uint64_t*>(table + sequence_bytes), cuts);
+  });
   check_launch("cut");
+  std::vector<std::uint64_t> result(cut_count);
+  check_cuda(cudaMemcpyAsync(result.data(), cuts, cut_count * sizeof cuts[0],
+                             cudaMemcpyDeviceToHost, stream_),
+             "cut");
+  wait("cut");
+  return result;
 }
 
-void cut_text(const Items& items, std::uint64_t most_bytes, const std::uint64_t* offsets,
-              GeneralSlice* slices, std::size_t most_slices, cudaStream_t stream) {
-  check_cuda(cudaMemsetAsync(slices, 0, sizeof slices[0], stream), "slice text");
+std::vector<GeneralSlice> CudaStream::slice_text(const Items& items, std::uint64_t most_bytes,
+                                                 std::uint64_t* offsets,
+                                                 std::span<std::byte> scratch) {
+  use();
+  measure_text(items, offsets, scratch);
+  // Slices begin where the last one is full. The first of the table says how many follow, and has
+  // the bytes of the longest record.
+  const std::size_t most_slices = scratch.size() / sizeof(GeneralSlice) - 1;
+  auto* const slices = reinterpret_cast<GeneralSlice*>(scratch.data());
+  check_cuda(cudaMemsetAsync(slices, 0, sizeof slices[0], stream_), "slice text");
   static_assert(sizeof(unsigned long long) == sizeof slices->bytes);
-  find_longest<<<blocks_for(items.count), kThreads, 0, stream>>>(
+  find_longest<<<blocks_for(items.count), kThreads, 0, stream_>>>(
       offsets, items.count, reinterpret_cast<unsigned long long*>(&slices->bytes));
-  find_slices<<<1, 1, 0, stream>>>(offsets, items.count, most_bytes, slices, most_slices);
+  find_slices<<<1, 1, 0, stream_>>>(offsets, items.count, most_bytes, slices, most_slices);
   check_launch("slice text");
+  GeneralSlice sum;
+  check_cuda(cudaMemcpyAsync(&sum, slices, sizeof sum, cudaMemcpyDeviceToHost, stream_),
+             "slice text");
+  wait("slice text");
+  if (sum.bytes > most_bytes) {
+    throw Error(ErrorCode::no_space, "a record is too long for a GPU");
+  }
+  std::vector<GeneralSlice> result(sum.count);
+  check_cuda(cudaMemcpyAsync(result.data(), slices + 1, result.size() * sizeof sum,
+                             cudaMemcpyDeviceToHost, stream_),
+             "slice text");
+  wait("slice text");
+  std::size_t sliced = 0;
+  for (const GeneralSlice& slice : result) sliced += slice.count;
+  XXL_CHECK(sliced == items.count);
+  return result;
 }
 
-void gather_entries(const Items& items, const GeneralSlice& slice, const std::uint64_t* offsets,
-                    char terminator, std::byte* records, cudaStream_t stream) {
+void CudaStream::gather_text(const Items& items, const GeneralSlice& slice,
+                             const std::uint64_t* offsets, char terminator, std::byte* records) {
+  use();
   if (slice.count == 0) return;
   const unsigned group = slice.bytes / slice.count >= kLongRecord ? kThreads : 32;
-  gather_lines<<<blocks_for(slice.count * group), kThreads, 0, stream>>>(
+  gather_lines<<<blocks_for(slice.count * group), kThreads, 0, stream_>>>(
       reinterpret_cast<const std::uint64_t*>(items.values), offsets, slice.first, slice.count,
       group, terminator, reinterpret_cast<char*>(records));
   check_launch("gather text");

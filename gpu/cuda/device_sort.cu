@@ -1,5 +1,4 @@
-#include "gpu/cuda/device_sort.cuh"
-
+// Sorting, by CUB.
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #include <cub/device/device_radix_sort.cuh>
@@ -11,7 +10,7 @@
 #include <bit>
 
 #include "base/units.h"
-#include "gpu/cuda/cuda_check.cuh"
+#include "gpu/cuda/cuda_stream.cuh"
 
 namespace xxl::gpu {
 namespace {
@@ -35,13 +34,6 @@ void with_temporary(std::span<std::byte> memory, const char* operation, Call cal
   check_cuda(call(memory.data(), bytes), operation);
 }
 
-template <class Key>
-cudaError_t sort_keys(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Key>& keys,
-                      std::size_t count, cudaStream_t stream) {
-  return cub::DeviceRadixSort::SortKeys(temporary, bytes, keys, static_cast<Count>(count), 0,
-                                        8 * sizeof(Key), stream);
-}
-
 template <class Key, class Value>
 cudaError_t sort_pairs(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Key>& keys,
                        cub::DoubleBuffer<Value>& values, std::size_t count, int bits,
@@ -50,49 +42,15 @@ cudaError_t sort_pairs(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Ke
                                          0, bits, stream);
 }
 
+// Of items with values or without, whose types are one.
 template <class Key>
-void sort_keys_of(const Items& from, const Items& to, std::span<std::byte> scratch,
-                  cudaStream_t stream) {
-  cub::DoubleBuffer<Key> keys(reinterpret_cast<Key*>(from.keys), reinterpret_cast<Key*>(to.keys));
-  with_temporary(scratch, "sort", [&](void* temporary, std::size_t& bytes) {
-    return sort_keys(temporary, bytes, keys, from.count, stream);
-  });
-  if (keys.Current() != reinterpret_cast<Key*>(to.keys)) {
-    check_cuda(cudaMemcpyAsync(to.keys, keys.Current(), from.count * sizeof(Key),
-                               cudaMemcpyDeviceToDevice, stream),
-               "sort");
-  }
-}
-
-template <class Key, class Value>
-void sort_pairs_of(const Items& from, const Items& to, std::span<std::byte> scratch,
-                   cudaStream_t stream) {
-  cub::DoubleBuffer<Key> keys(reinterpret_cast<Key*>(from.keys), reinterpret_cast<Key*>(to.keys));
-  cub::DoubleBuffer<Value> values(reinterpret_cast<Value*>(from.values),
-                                  reinterpret_cast<Value*>(to.values));
-  with_temporary(scratch, "sort", [&](void* temporary, std::size_t& bytes) {
-    return sort_pairs(temporary, bytes, keys, values, from.count, 8 * sizeof(Key), stream);
-  });
-  if (keys.Current() != reinterpret_cast<Key*>(to.keys)) {
-    check_cuda(cudaMemcpyAsync(to.keys, keys.Current(), from.count * sizeof(Key),
-                               cudaMemcpyDeviceToDevice, stream),
-               "sort");
-    check_cuda(cudaMemcpyAsync(to.values, values.Current(), from.count * sizeof(Value),
-                               cudaMemcpyDeviceToDevice, stream),
-               "sort");
-  }
-}
-
-std::size_t key_sort_bytes(const ItemShape& shape, std::size_t count) {
-  std::size_t bytes = 0;
-  if (shape.key_bytes == 4) {
-    cub::DoubleBuffer<std::uint32_t> keys(nullptr, nullptr);
-    check_cuda(sort_keys(nullptr, bytes, keys, count, nullptr), "plan a sort");
-  } else {
-    cub::DoubleBuffer<std::uint64_t> keys(nullptr, nullptr);
-    check_cuda(sort_keys(nullptr, bytes, keys, count, nullptr), "plan a sort");
-  }
-  return bytes;
+cudaError_t sort_items(void* temporary, std::size_t& bytes, bool pairs,
+                       cub::DoubleBuffer<Key>& keys, cub::DoubleBuffer<Key>& values,
+                       std::size_t count, cudaStream_t stream) {
+  constexpr int kBits = 8 * sizeof(Key);
+  if (pairs) return sort_pairs(temporary, bytes, keys, values, count, kBits, stream);
+  return cub::DeviceRadixSort::SortKeys(temporary, bytes, keys, static_cast<Count>(count), 0, kBits,
+                                        stream);
 }
 
 template <class Key, class Value>
@@ -107,23 +65,39 @@ std::size_t pair_sort_bytes(std::size_t count) {
 
 }  // namespace
 
-void sort_items(const ItemShape& shape, const Items& from, const Items& to,
-                std::span<std::byte> scratch, cudaStream_t stream) {
+void CudaStream::sort(const ItemShape& shape, const Items& from, const Items& to,
+                      std::span<std::byte> scratch) {
+  use();
   if (from.count == 0) return;
-  if (shape.value_bytes == 0) {
-    return shape.key_bytes == 4 ? sort_keys_of<std::uint32_t>(from, to, scratch, stream)
-                                : sort_keys_of<std::uint64_t>(from, to, scratch, stream);
-  }
-  XXL_CHECK(shape.key_bytes == shape.value_bytes);
-  return shape.key_bytes == 4
-             ? sort_pairs_of<std::uint32_t, std::uint32_t>(from, to, scratch, stream)
-             : sort_pairs_of<std::uint64_t, std::uint64_t>(from, to, scratch, stream);
+  const bool pairs = shape.value_bytes != 0;
+  XXL_CHECK(!pairs || shape.key_bytes == shape.value_bytes);
+  with_key(shape.key_bytes, [&](auto zero) {
+    using Key = decltype(zero);
+    cub::DoubleBuffer<Key> keys(reinterpret_cast<Key*>(from.keys), reinterpret_cast<Key*>(to.keys));
+    cub::DoubleBuffer<Key> values(reinterpret_cast<Key*>(from.values),
+                                  reinterpret_cast<Key*>(to.values));
+    with_temporary(scratch, "sort", [&](void* temporary, std::size_t& bytes) {
+      return sort_items(temporary, bytes, pairs, keys, values, from.count, stream_);
+    });
+    if (keys.Current() == reinterpret_cast<Key*>(to.keys)) return;
+    check_cuda(cudaMemcpyAsync(to.keys, keys.Current(), from.count * sizeof(Key),
+                               cudaMemcpyDeviceToDevice, stream_),
+               "sort");
+    if (!pairs) return;
+    check_cuda(cudaMemcpyAsync(to.values, values.Current(), from.count * sizeof(Key),
+                               cudaMemcpyDeviceToDevice, stream_),
+               "sort");
+  });
 }
 
 std::size_t sort_scratch_bytes(const ItemShape& shape, std::size_t count) {
-  if (shape.value_bytes == 0) return key_sort_bytes(shape, count);
-  return shape.key_bytes == 4 ? pair_sort_bytes<std::uint32_t, std::uint32_t>(count)
-                              : pair_sort_bytes<std::uint64_t, std::uint64_t>(count);
+  std::size_t bytes = 0;
+  with_key(shape.key_bytes, [&](auto zero) {
+    cub::DoubleBuffer<decltype(zero)> keys(nullptr, nullptr), values(nullptr, nullptr);
+    check_cuda(sort_items(nullptr, bytes, shape.value_bytes != 0, keys, values, count, nullptr),
+               "plan a sort");
+  });
+  return bytes;
 }
 
 // --- refining ---
@@ -318,10 +292,6 @@ __global__ void number_from_zero(std::uint32_t n, std::uint32_t* groups) {
   if (j < n) --groups[j];
 }
 
-void check_launch(const char* operation) {
-  check_cuda(cudaGetLastError(), operation);
-}
-
 class Refiner {
  public:
   Refiner(const KeyView& view, const Items& items, std::span<std::byte> scratch,
@@ -440,24 +410,24 @@ struct EntryBytes {
 
 }  // namespace
 
-void refine_items(const KeyView& view, const Items& items, std::span<std::byte> scratch,
-                  cudaStream_t stream) {
+void CudaStream::refine(const KeyView& view, const Items& items, std::span<std::byte> scratch) {
+  use();
   if (items.count < 2 || (!view.text && view.words < 2)) return;
-  Refiner(view, items, scratch, stream).run();
+  Refiner(view, items, scratch, stream_).run();
 }
 
 std::size_t refine_scratch_bytes(std::size_t count) {
   return RefineMemory::bytes(count, temporary_bytes(count));
 }
 
-void measure_text(const Items& items, std::uint64_t* offsets, std::span<std::byte> scratch,
-                  cudaStream_t stream) {
+void CudaStream::measure_text(const Items& items, std::uint64_t* offsets,
+                              std::span<std::byte> scratch) const {
   const auto count = static_cast<std::uint32_t>(items.count);
   const auto sizes = thrust::make_transform_iterator(
       thrust::counting_iterator<std::uint32_t>(0),
       EntryBytes{reinterpret_cast<const std::uint64_t*>(items.values), count});
   with_temporary(scratch, "measure text", [&](void* temporary, std::size_t& bytes) {
-    return cub::DeviceScan::ExclusiveSum(temporary, bytes, sizes, offsets, count + 1, stream);
+    return cub::DeviceScan::ExclusiveSum(temporary, bytes, sizes, offsets, count + 1, stream_);
   });
 }
 

@@ -10,6 +10,7 @@
 // other devices may, once they are peers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,6 +39,10 @@ struct ItemShape {
   unsigned value_bytes = 0;
 
   std::size_t bytes() const { return key_bytes + value_bytes; }
+  // Memory of so many items.
+  std::size_t area_bytes(std::size_t count) const {
+    return aligned(count * key_bytes) + aligned(count * value_bytes);
+  }
   friend bool operator==(const ItemShape&, const ItemShape&) = default;
 };
 
@@ -182,53 +187,39 @@ class Device {
   virtual bool is_pinned(std::span<const std::byte> memory) = 0;
 };
 
-// Memory of the host that is shared with all devices, given back when it goes.
-class SharedMemory {
+// Memory that may be used of each of `devices`: what is free on all, less a little for contexts
+// that grow and for others, and at most `limit_bytes` if that is not 0.
+inline std::uint64_t usable_memory(std::span<Device* const> devices, std::uint64_t limit_bytes) {
+  constexpr std::uint64_t kSpareBytes = std::uint64_t{512} << 20;
+  std::uint64_t memory = limit_bytes == 0 ? ~std::uint64_t{0} : limit_bytes;
+  for (const Device* device : devices) {
+    const std::uint64_t free = device->info().free_bytes;
+    memory = std::min(memory, free - std::min(free / 8, kSpareBytes));
+  }
+  return memory;
+}
+
+// Memory that a device gives, given back when it goes.
+template <std::byte* (Device::*kAllocate)(std::size_t), void (Device::*kFree)(std::byte*)>
+class OwnedMemory {
  public:
-  SharedMemory() = default;
-  SharedMemory(Device& device, std::size_t bytes)
-      : device_(&device), data_(device.allocate_shared(bytes)) {}
-  SharedMemory(SharedMemory&& other) noexcept { swap(other); }
-  SharedMemory& operator=(SharedMemory&& other) noexcept {
+  OwnedMemory() = default;
+  OwnedMemory(Device& device, std::size_t bytes)
+      : device_(&device), data_((device.*kAllocate)(bytes)), bytes_(bytes) {}
+  OwnedMemory(OwnedMemory&& other) noexcept { swap(other); }
+  OwnedMemory& operator=(OwnedMemory&& other) noexcept {
     swap(other);
     return *this;
   }
-  ~SharedMemory() {
-    if (data_ != nullptr) device_->free_shared(data_);
-  }
-
-  std::byte* data() const { return data_; }
-
- private:
-  void swap(SharedMemory& other) noexcept {
-    std::swap(device_, other.device_);
-    std::swap(data_, other.data_);
-  }
-
-  Device* device_ = nullptr;
-  std::byte* data_ = nullptr;
-};
-
-// Memory of a device, given back when it goes.
-class DeviceMemory {
- public:
-  DeviceMemory() = default;
-  DeviceMemory(Device& device, std::size_t bytes)
-      : device_(&device), data_(device.allocate(bytes)), bytes_(bytes) {}
-  DeviceMemory(DeviceMemory&& other) noexcept { swap(other); }
-  DeviceMemory& operator=(DeviceMemory&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~DeviceMemory() {
-    if (data_ != nullptr) device_->free(data_);
+  ~OwnedMemory() {
+    if (data_ != nullptr) (device_->*kFree)(data_);
   }
 
   std::byte* data() const { return data_; }
   std::size_t size() const { return bytes_; }
 
  private:
-  void swap(DeviceMemory& other) noexcept {
+  void swap(OwnedMemory& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
@@ -237,6 +228,28 @@ class DeviceMemory {
   Device* device_ = nullptr;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
+};
+using DeviceMemory = OwnedMemory<&Device::allocate, &Device::free>;
+using SharedMemory = OwnedMemory<&Device::allocate_shared, &Device::free_shared>;
+
+// Divides memory into areas, one after the other.
+class MemoryCutter {
+ public:
+  explicit MemoryCutter(std::byte* at) : at_(at) {}
+
+  std::byte* take(std::size_t bytes) { return std::exchange(at_, at_ + aligned(bytes)); }
+  template <class T>
+  T* take_array(std::size_t count) {
+    return reinterpret_cast<T*>(take(count * sizeof(T)));
+  }
+  Items take_items(const ItemShape& shape, std::size_t count) {
+    std::byte* const keys = take(count * shape.key_bytes);
+    return {keys, shape.value_bytes == 0 ? nullptr : take(count * shape.value_bytes), count};
+  }
+  std::byte* end() const { return at_; }
+
+ private:
+  std::byte* at_;
 };
 
 }  // namespace xxl::gpu

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "gpu/device/host_device.h"
+#include "gpu/device/match.h"
 
 namespace xxl::gpu {
 
@@ -80,15 +81,13 @@ struct DeviceHashTable {
 // value of the record of the table. Values are of no bytes or as many as the key.
 struct ProbeShape {
   std::uint32_t record_bytes = 0;
-  bool pairs = false;         // a row for each record that is found
-  bool matched = false;       // one for each record that finds at least one; without its value
-  bool lone = false;          // one for each record that finds none
+  WantedRows wanted;          // R are the records that are looked up
   bool build_value = false;   // rows have a value of the table's record
   std::uint64_t missing = 0;  // what stands there if there is none
 
   XXL_HOST_DEVICE std::uint32_t rows(std::uint32_t found) const {
-    if (found == 0) return lone;
-    return pairs ? found : matched;
+    if (found == 0) return wanted.lone_r;
+    return wanted.pairs ? found : wanted.matched_r;
   }
   // Of records whose keys have `key_bytes`.
   XXL_HOST_DEVICE std::uint32_t row_bytes(std::uint32_t key_bytes) const {

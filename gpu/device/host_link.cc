@@ -40,7 +40,7 @@ struct HostLink::Copy {
   }
 };
 
-struct HostLink::Part {
+struct HostLink::WaitingCopy {
   Copy copy;
   bool staged;
   std::function<void()> done;
@@ -241,14 +241,14 @@ void HostLink::start_waiting(Direction& direction) {
       Copier& copier = *direction.copiers[number];
       const bool staged = direction.waiting.front().staged;
       if (copier.under_way != busy || number >= links_.size() * copiers_for(staged)) continue;
-      Part part = std::move(direction.waiting.front());
+      WaitingCopy part = std::move(direction.waiting.front());
       direction.waiting.pop_front();
       run(direction, copier, std::move(part));
     }
   }
 }
 
-void HostLink::run(Direction& direction, Copier& copier, Part part) {
+void HostLink::run(Direction& direction, Copier& copier, WaitingCopy part) {
   ++copier.under_way;
   copier.run(direction.what + 1, part.copy, part.staged,
              [this, &direction, &copier, done = std::move(part.done)] {

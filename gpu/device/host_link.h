@@ -63,13 +63,13 @@ class HostLink {
  private:
   class Copier;
   struct Copy;
-  struct Part;
+  struct WaitingCopy;
   // One of the directions. Each copier has one part that it copies and one that follows; so faster
   // links copy more.
   struct Direction {
     const char* what;
     std::vector<std::unique_ptr<Copier>> copiers;  // by turns of all links
-    std::deque<Part> waiting;
+    std::deque<WaitingCopy> waiting;
     std::size_t next;
 
     double busy_seconds() const;
@@ -77,7 +77,7 @@ class HostLink {
 
   void copy(Direction& direction, const Copy& all, std::function<void()> done);
   void start_waiting(Direction& direction);
-  void run(Direction& direction, Copier& copier, Part part);
+  void run(Direction& direction, Copier& copier, WaitingCopy part);
   Copier& copier(Direction& direction, std::size_t number);
   std::size_t copiers_for(bool staged) const;  // of a link and direction
 

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu/device/host_device.h"
+
 namespace xxl::gpu {
 
 // Of a record of R: the records of S that have its key. With `count` 0, `first` is where they would
@@ -34,6 +36,16 @@ struct TileTotals {
   friend bool operator==(const TileTotals&, const TileTotals&) = default;
 };
 
+// Which rows there are, of which each kind of join is made.
+struct WantedRows {
+  bool pairs = false;      // each pair of an R and an S with equal keys
+  bool matched_r = false;  // each R that has at least one such S, once; without S's value
+  bool lone_r = false;     // each R that has none
+  bool lone_s = false;     // each S that has none
+
+  XXL_HOST_DEVICE bool has_s() const { return pairs || lone_s; }
+};
+
 // Rows that a device writes of a part: array_join_rows.h says which there are, and how they look.
 // All pointers are to its memory. Values are of no bytes or as many as the key.
 struct DeviceRows {
@@ -42,7 +54,7 @@ struct DeviceRows {
   std::uint32_t r_count = 0, s_count = 0;
   std::uint32_t r_record_bytes = 0, s_record_bytes = 0;
   std::uint32_t key_bytes = 8;
-  bool pairs = false, matched_r = false, lone_r = false, lone_s = false;
+  WantedRows wanted;
   bool s_value = false;       // rows have a value of S
   std::uint64_t missing = 0;  // value of the side that a lone record lacks
   const MatchRange* ranges = nullptr;

@@ -26,7 +26,7 @@ StreamThread::~StreamThread() {
 void StreamThread::run(const char* what, Task task, std::function<void()> done) {
   {
     std::lock_guard lock(mutex_);
-    entries_.push_back({what, std::move(task), std::move(done)});
+    queue_.push_back({what, std::move(task), std::move(done)});
   }
   arrived_.notify_one();
 }
@@ -39,22 +39,22 @@ double StreamThread::busy_seconds() const {
 void StreamThread::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    arrived_.wait(lock, [this] { return stopping_ || (!entries_.empty() && !failed_); });
+    arrived_.wait(lock, [this] { return stopping_ || (!queue_.empty() && !failed_); });
     if (stopping_) return;
-    Entry entry = std::move(entries_.front());
-    entries_.pop_front();
+    QueuedTask next = std::move(queue_.front());
+    queue_.pop_front();
     lock.unlock();
     const auto start = TimeLine::now();
     std::exception_ptr error;
     try {
-      entry.task(*stream_);
+      next.task(*stream_);
       stream_->finish();
     } catch (...) {
       error = std::current_exception();
     }
     const auto end = TimeLine::now();
-    if (time_line_ != nullptr) time_line_->add(name_, entry.what, start, end);
-    entry.task = nullptr;
+    if (time_line_ != nullptr) time_line_->add(name_, next.what, start, end);
+    next.task = nullptr;
     lock.lock();
     busy_ns_ += end - start;
     failed_ = error != nullptr;
@@ -62,7 +62,7 @@ void StreamThread::serve() {
     if (error) {
       mailbox_.post([error] { std::rethrow_exception(error); });
     } else {
-      mailbox_.post(std::move(entry.done));
+      mailbox_.post(std::move(next.done));
     }
     lock.lock();
   }

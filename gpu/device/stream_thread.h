@@ -35,7 +35,7 @@ class StreamThread {
   double busy_seconds() const;
 
  private:
-  struct Entry {
+  struct QueuedTask {
     const char* what;
     Task task;
     std::function<void()> done;
@@ -48,7 +48,7 @@ class StreamThread {
   TimeLine* time_line_;
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<Entry> entries_;
+  std::deque<QueuedTask> queue_;
   bool stopping_ = false;
   bool failed_ = false;
   std::uint64_t busy_ns_ = 0;

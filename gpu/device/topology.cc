@@ -114,20 +114,15 @@ MultiGpu choose_strategy(const GpuLinks& links, std::span<const std::size_t> gpu
   return between > kClearlyFaster * host_rate ? MultiGpu::partition : MultiGpu::independent;
 }
 
-GpuChoice choose_gpus(const GpuLinks& links, std::size_t count) {
-  XXL_CHECK(count >= 1 && count <= links.size());
-  GpuChoice choice{.gpus = order_gpus(links)};
-  choice.gpus.resize(count);
-  choice.strategy = choose_strategy(links, choice.gpus);
-  return choice;
-}
-
 std::vector<GpuChoice> choices_by_count(const GpuLinks& links) {
+  const Gpus best = order_gpus(links);
   std::vector<GpuChoice> choices;
-  for (std::size_t count = 1; count < links.size(); count *= 2) {
-    choices.push_back(choose_gpus(links, count));
-  }
-  if (links.size() > 0) choices.push_back(choose_gpus(links, links.size()));
+  const auto add = [&](std::size_t count) {
+    const Gpus gpus(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(count));
+    choices.push_back({gpus, choose_strategy(links, gpus)});
+  };
+  for (std::size_t count = 1; count < links.size(); count *= 2) add(count);
+  if (links.size() > 0) add(links.size());
   return choices;
 }
 

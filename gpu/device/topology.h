@@ -38,9 +38,15 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/device/multi_gpu.h"
-
 namespace xxl::gpu {
+
+// How several GPUs work together (--multi-gpu).
+enum class MultiGpu {
+  automatic,    // partition where all GPUs are peers, independent otherwise
+  independent,  // each chunk on a GPU of its own, a run for each; the host merges them
+  p2p_merge,    // one chunk on all GPUs; they swap what belongs to the other, half against half
+  partition,    // one chunk on all GPUs; each fetches from all others what it is to put out
+};
 
 // Assumed rates of links that are not measured, in bytes a second and one direction. Only their
 // order matters.
@@ -114,10 +120,7 @@ struct GpuChoice {
   MultiGpu strategy = MultiGpu::independent;
 };
 
-// The best `count` GPUs and their strategy. REQUIRES: 1 <= count <= links.size().
-GpuChoice choose_gpus(const GpuLinks& links, std::size_t count);
-
-// choose_gpus() for 1, 2, 4, ... and all GPUs.
+// The best 1, 2, 4, ... and all GPUs, and their strategies.
 std::vector<GpuChoice> choices_by_count(const GpuLinks& links);
 
 }  // namespace xxl::gpu

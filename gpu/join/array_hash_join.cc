@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "gpu/join/host_hash.h"
-#include "gpu/join/join_shape.h"
+#include "gpu/join/join_parts.h"
 
 namespace xxl::gpu {
 namespace {
@@ -38,14 +38,17 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-// One join: builds, then probes.
-class HashJoiner::Run {
+// Builds, then probes.
+class HashJoiner::OneJoin {
  public:
-  Run(HashJoiner& joiner, bool counts_only, Bytes probe, Bytes build, const WantedRows& wanted,
-      std::span<std::byte> rows)
+  OneJoin(HashJoiner& joiner, bool counts_only, Bytes probe, Bytes build, const WantedRows& wanted,
+          std::span<std::byte> rows)
       : joiner_(joiner),
         counts_only_(counts_only),
-        shape_(joiner.probe_shape(wanted)),
+        shape_{.record_bytes = static_cast<std::uint32_t>(joiner.probe_.record_bytes),
+               .wanted = wanted,
+               .build_value = wanted.has_s() && joiner.build_.item.value_bytes != 0,
+               .missing = joiner.options_.missing},
         probe_(probe.data()),
         build_(build.data()),
         probe_count_(probe.size() / joiner.probe_.record_bytes),
@@ -86,9 +89,9 @@ class HashJoiner::Run {
  private:
   struct ProbeBatch {
     std::size_t first = 0, count = 0;
-    HashLane* lane = nullptr;
+    JoinLane* lane = nullptr;
     const DeviceHashTable* table = nullptr;
-    HashPlace place;
+    JoinPlace place;
     std::vector<std::uint64_t> tile_rows;
     std::uint64_t rows_done = 0;
     std::byte* to = nullptr;
@@ -97,14 +100,13 @@ class HashJoiner::Run {
   void wait_for_all() {
     while (under_way_ > 0) joiner_.mailbox_.wait_and_run();
   }
-  // Runs `task` on a thread of a device, then `done` on this one.
-  void run(StreamThread& thread, const char* what, StreamThread::Task task,
-           std::function<void()> done = nullptr) {
+  // `done`, which something calls at its end that is under way from now on.
+  std::function<void()> ending(std::function<void()> done = nullptr) {
     ++under_way_;
-    thread.run(what, std::move(task), [this, done = std::move(done)] {
+    return [this, done = std::move(done)] {
       --under_way_;
       if (done) done();
-    });
+    };
   }
   void run_on_host(Workers::Task task) {
     ++under_way_;
@@ -127,86 +129,92 @@ class HashJoiner::Run {
     all_near_ = share == 1;
     if (!all_near_) build_far(table, share);
     for (std::size_t i = 0; i < joiner_.lanes_.size(); ++i) {
-      HashLane& lane = *joiner_.lanes_[i];
+      const HashTableMemory& memory = joiner_.tables_[i];
       tables_[i] = table;
-      tables_[i].near = lane.near;
+      tables_[i].near = memory.near;
       tables_[i].near.slot_count =
-          HashLaneShape::slots(std::min(build_count_, joiner_.shape_.build_records));
+          HashJoinShape::slots(std::min(build_count_, joiner_.shape_.build_records));
       fed_[i] = 0;
-      run(*lane.work, "clear", [this, &lane, i](Stream& stream) {
-        stream.clear(reinterpret_cast<std::byte*>(lane.near.slots),
-                     tables_[i].near.slot_count * sizeof(std::uint32_t));
-        stream.clear(reinterpret_cast<std::byte*>(lane.notes), sizeof *lane.notes);
-      });
+      joiner_.lanes_[i]->work.run(
+          "clear",
+          [this, &memory, i](Stream& stream) {
+            stream.clear(reinterpret_cast<std::byte*>(memory.near.slots),
+                         tables_[i].near.slot_count * sizeof(std::uint32_t));
+            stream.clear(reinterpret_cast<std::byte*>(memory.notes), sizeof *memory.notes);
+          },
+          ending());
       feed_build(i);
     }
     wait_for_all();
     bool chains = far_chains_, fits = true;
     for (std::size_t i = 0; i < joiner_.lanes_.size(); ++i) {
-      HashLane& lane = *joiner_.lanes_[i];
+      const HashTableMemory& memory = joiner_.tables_[i];
       if (!all_near_) {
-        note(lane);
+        note(i);
         wait_for_all();
-        near_count_ = lane.host_notes->selected;
+        near_count_ = memory.host_notes->selected;
         if (near_count_ > joiner_.shape_.build_records) {
           fits = false;
           continue;
         }
-        run(*lane.work, "insert", [this, &lane, i](Stream& stream) {
-          stream.insert(tables_[i], 0, near_count_,
-                        reinterpret_cast<std::uint32_t*>(&lane.notes->chains));
-        });
+        joiner_.lanes_[i]->work.run(
+            "insert",
+            [this, &memory, i](Stream& stream) {
+              stream.insert(tables_[i], 0, near_count_,
+                            reinterpret_cast<std::uint32_t*>(&memory.notes->chains));
+            },
+            ending());
       } else {
         near_count_ = build_count_;
       }
-      note(lane);
+      note(i);
       wait_for_all();
-      chains |= lane.host_notes->chains != 0;
+      chains |= memory.host_notes->chains != 0;
     }
     for (DeviceHashTable& each : tables_) each.chains = chains;
     return fits;
   }
 
-  void note(HashLane& lane) {
-    run(*lane.work, "copy out", [&lane](Stream& stream) {
-      stream.copy_out(reinterpret_cast<std::byte*>(lane.host_notes),
-                      reinterpret_cast<const std::byte*>(lane.notes), sizeof *lane.notes);
-    });
+  void note(std::size_t index) {
+    const HashTableMemory& memory = joiner_.tables_[index];
+    joiner_.lanes_[index]->work.run(
+        "copy out",
+        [&memory](Stream& stream) {
+          stream.copy_out(reinterpret_cast<std::byte*>(memory.host_notes),
+                          reinterpret_cast<const std::byte*>(memory.notes), sizeof *memory.notes);
+        },
+        ending());
   }
 
   // Sends the build side to a lane as long as there are places, each for a piece under way.
   void feed_build(std::size_t index) {
-    HashLane& lane = *joiner_.lanes_[index];
+    JoinLane& lane = *joiner_.lanes_[index];
+    const HashTableMemory& memory = joiner_.tables_[index];
     const std::size_t bytes = joiner_.build_.record_bytes;
-    const std::size_t most = joiner_.shape_.batch_records * joiner_.probe_.record_bytes / bytes;
+    const std::size_t most = joiner_.shape_.batch.records * joiner_.probe_.record_bytes / bytes;
     while (fed_[index] < build_count_ && !lane.places.empty()) {
       const std::size_t first = fed_[index], count = std::min(most, build_count_ - first);
       fed_[index] += count;
-      const HashPlace place = lane.places.back();
+      const JoinPlace place = lane.places.back();
       lane.places.pop_back();
-      std::byte* const to = all_near_ ? lane.records + first * bytes : place.records;
-      run(
-          lane.next_in(), "copy in",
-          [this, to, first, count, bytes](Stream& stream) {
-            stream.copy_in(to, build_ + first * bytes, count * bytes);
-          },
-          [this, index, &lane, place, first, count] {
-            run(
-                *lane.work, all_near_ ? "insert" : "select",
-                [this, index, &lane, place, first, count](Stream& stream) {
-                  if (all_near_) {
-                    stream.insert(tables_[index], first, first + count,
-                                  reinterpret_cast<std::uint32_t*>(&lane.notes->chains));
-                  } else {
-                    stream.select(tables_[index], place.records, count, lane.records,
-                                  joiner_.shape_.build_records, &lane.notes->selected);
-                  }
-                },
-                [this, index, &lane, place] {
-                  lane.places.push_back(place);
-                  feed_build(index);
-                });
-          });
+      std::byte* const to = all_near_ ? memory.records + first * bytes : place.records;
+      const auto enter = [this, index, &memory, place, first, count](Stream& stream) {
+        if (all_near_) {
+          stream.insert(tables_[index], first, first + count,
+                        reinterpret_cast<std::uint32_t*>(&memory.notes->chains));
+        } else {
+          stream.select(tables_[index], place.records, count, memory.records,
+                        joiner_.shape_.build_records, &memory.notes->selected);
+        }
+      };
+      const auto give_back = [this, index, &lane, place] {
+        lane.places.push_back(place);
+        feed_build(index);
+      };
+      lane.link.copy_in(to, build_ + first * bytes, count * bytes,
+                        ending([this, &lane, enter, give_back] {
+                          lane.work.run(all_near_ ? "insert" : "select", enter, ending(give_back));
+                        }));
     }
   }
 
@@ -214,7 +222,7 @@ class HashJoiner::Run {
   void build_far(DeviceHashTable& table, double share) {
     const double far = (1 - share) * static_cast<double>(build_count_);
     const auto records = static_cast<std::size_t>(far + 8 * std::sqrt(far)) + 64;
-    table.far.slot_count = HashLaneShape::slots(std::min(build_count_, records));
+    table.far.slot_count = HashJoinShape::slots(std::min(build_count_, records));
     XXL_CHECK(table.far.slot_count + build_count_ <= joiner_.far_words_);
     table.far.slots = reinterpret_cast<std::uint32_t*>(joiner_.far_memory_.data());
     table.far.next = table.far.slots + table.far.slot_count;
@@ -238,7 +246,7 @@ class HashJoiner::Run {
 
   // For processors: the first device's near part.
   void copy_table_to_host() {
-    HashLane& lane = *joiner_.lanes_.front();
+    const HashPart& near = joiner_.tables_.front().near;
     const std::size_t bytes = joiner_.build_.record_bytes;
     const std::size_t slots = tables_.front().near.slot_count;
     host_slots_ = std::make_unique_for_overwrite<std::uint32_t[]>(slots + near_count_);
@@ -256,13 +264,12 @@ class HashJoiner::Run {
     wait_for_all();
     const auto copy = [&](void* to, const void* from, std::size_t size) {
       if (size == 0) return;
-      run(lane.next_out(), "copy out", [to, from, size](Stream& stream) {
-        stream.copy_out(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), size);
-      });
+      joiner_.lanes_.front()->link.copy_out(static_cast<std::byte*>(to),
+                                            static_cast<const std::byte*>(from), size, ending());
     };
-    copy(host_slots_.get(), lane.near.slots, slots * sizeof(std::uint32_t));
-    copy(host_slots_.get() + slots, lane.near.next, near_count_ * sizeof(std::uint32_t));
-    copy(host_near_records_.get(), lane.near.records, near_count_ * bytes);
+    copy(host_slots_.get(), near.slots, slots * sizeof(std::uint32_t));
+    copy(host_slots_.get() + slots, near.next, near_count_ * sizeof(std::uint32_t));
+    copy(host_near_records_.get(), near.records, near_count_ * bytes);
     wait_for_all();
     host_table_ = tables_.front();
     host_table_.near.slots = host_slots_.get();
@@ -301,12 +308,12 @@ class HashJoiner::Run {
 
   void feed() {
     for (std::size_t i = 0; i < joiner_.lanes_.size(); ++i) {
-      HashLane& lane = *joiner_.lanes_[i];
+      JoinLane& lane = *joiner_.lanes_[i];
       while (!lane.places.empty()) {
         // Small enough to keep all lanes busy.
         const std::size_t even = ceil_div(probe_count_, joiner_.lanes_.size());
         const auto [first, count] = take(
-            std::min(joiner_.shape_.batch_records, std::max<std::size_t>(even, kFewestOfBatch)));
+            std::min(joiner_.shape_.batch.records, std::max<std::size_t>(even, kFewestOfBatch)));
         if (count == 0) return;
         auto batch = std::make_shared<ProbeBatch>();
         batch->first = first;
@@ -322,21 +329,15 @@ class HashJoiner::Run {
 
   void start(const std::shared_ptr<ProbeBatch>& batch) {
     const std::size_t bytes = joiner_.probe_.record_bytes;
-    run(
-        batch->lane->next_in(), "copy in",
-        [this, batch, bytes](Stream& stream) {
-          stream.copy_in(batch->place.records, probe_ + batch->first * bytes, batch->count * bytes);
-        },
-        [this, batch] {
-          run(
-              *batch->lane->work, "probe",
-              [this, batch](Stream& stream) {
-                const HashPlace& place = batch->place;
-                stream.probe(*batch->table, shape_, place.records, batch->count, place.found,
-                             place.totals);
-              },
-              [this, batch] { finish_probe(batch); });
-        });
+    const auto probe = [this, batch](Stream& stream) {
+      const JoinPlace& place = batch->place;
+      stream.probe(*batch->table, shape_, place.records, batch->count, place.ranges, place.totals);
+    };
+    batch->lane->link.copy_in(batch->place.records, probe_ + batch->first * bytes,
+                              batch->count * bytes, ending([this, batch, probe] {
+                                batch->lane->work.run(
+                                    "probe", probe, ending([this, batch] { finish_probe(batch); }));
+                              }));
   }
 
   void finish_probe(const std::shared_ptr<ProbeBatch>& batch) {
@@ -346,8 +347,9 @@ class HashJoiner::Run {
       counts_.pairs += sum.pairs;
       counts_.matched_r += sum.matched_r;
       batch->tile_rows.push_back(rows);
-      rows += (shape_.pairs ? sum.pairs : 0) + (shape_.matched ? sum.matched_r : 0) +
-              (shape_.lone ? std::min(kMatchTile, batch->count - first) - sum.matched_r : 0);
+      const std::uint64_t lone = std::min(kMatchTile, batch->count - first) - sum.matched_r;
+      const JoinCounts counts{.pairs = sum.pairs, .matched_r = sum.matched_r, .lone_r = lone};
+      rows += counts.rows(shape_.wanted);
     }
     batch->tile_rows.push_back(rows);
     if (counts_only_ || rows == 0) {
@@ -361,31 +363,26 @@ class HashJoiner::Run {
 
   // As many rows as a place holds, again until all are written.
   void write_slice(const std::shared_ptr<ProbeBatch>& batch) {
-    const std::uint64_t rows = std::min<std::uint64_t>(joiner_.shape_.batch_records,
+    const std::uint64_t rows = std::min<std::uint64_t>(joiner_.shape_.batch.records,
                                                        batch->tile_rows.back() - batch->rows_done);
-    run(
-        *batch->lane->work, "write rows",
-        [this, batch, rows](Stream& stream) {
-          const HashPlace& place = batch->place;
-          stream.write_rows(*batch->table, shape_, place.records, batch->count, place.found,
-                            batch->tile_rows, batch->rows_done, rows, place.rows);
-        },
-        [this, batch, rows] {
-          run(
-              batch->lane->next_out(), "copy out",
-              [this, batch, rows](Stream& stream) {
-                stream.copy_out(batch->to + batch->rows_done * row_bytes_, batch->place.rows,
-                                rows * row_bytes_);
-              },
-              [this, batch, rows] {
-                batch->rows_done += rows;
-                if (batch->rows_done < batch->tile_rows.back()) {
-                  write_slice(batch);
-                } else {
-                  release(*batch);
-                }
-              });
-        });
+    const auto write = [this, batch, rows](Stream& stream) {
+      const JoinPlace& place = batch->place;
+      stream.write_rows(*batch->table, shape_, place.records, batch->count, place.ranges,
+                        batch->tile_rows, batch->rows_done, rows, place.rows);
+    };
+    const auto written = [this, batch, rows] {
+      batch->rows_done += rows;
+      if (batch->rows_done < batch->tile_rows.back()) {
+        write_slice(batch);
+      } else {
+        release(*batch);
+      }
+    };
+    batch->lane->work.run("write rows", write, ending([this, batch, rows, written] {
+                            batch->lane->link.copy_out(batch->to + batch->rows_done * row_bytes_,
+                                                       batch->place.rows, rows * row_bytes_,
+                                                       ending(written));
+                          }));
   }
 
   void release(const ProbeBatch& batch) {
@@ -466,12 +463,12 @@ HashJoiner::HashJoiner(std::vector<Device*> devices, const KeyLayout& probe, con
   }
   const std::uint64_t memory = usable_memory(devices_, options_.memory_bytes);
   shape_.build_record_bytes = build_.record_bytes;
-  shape_.probe_record_bytes = probe_.record_bytes;
-  shape_.row_bytes = probe_.record_bytes + build_.item.value_bytes;
-  shape_.build_records = 0;
-  for (shape_.batch_records = options_.batch_records;; shape_.batch_records /= 2) {
+  shape_.batch = {.record_bytes = probe_.record_bytes,
+                  .row_bytes = probe_.record_bytes + build_.item.value_bytes,
+                  .totals = true};
+  for (shape_.batch.records = options_.batch_records;; shape_.batch.records /= 2) {
     const bool fits = shape_.bytes() <= memory;
-    const bool small = shape_.batch_records <= kFewestOfBatch;
+    const bool small = shape_.batch.records <= kFewestOfBatch;
     if (fits && (small || shape_.bytes() <= memory / kPlacesPart)) break;
     if (small) {
       throw Error(ErrorCode::no_space, "joining needs more memory of the GPUs than the " +
@@ -484,27 +481,17 @@ HashJoiner::HashJoiner(std::vector<Device*> devices, const KeyLayout& probe, con
   shape_.build_records = static_cast<std::size_t>(
       std::min<std::uint64_t>(most_build_records, left > margin ? (left - margin) / each : 0));
   if (shape_.build_records < most_build_records) {
-    far_words_ = HashLaneShape::slots(most_build_records) + most_build_records;
+    far_words_ = HashJoinShape::slots(most_build_records) + most_build_records;
     far_memory_ = SharedMemory(*devices_.front(), far_words_ * sizeof(std::uint32_t));
   }
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    lanes_.push_back(
-        std::make_unique<HashLane>(*devices_[i], i, shape_, mailbox_, options_.time_line));
+    tables_.emplace_back(*devices_[i], shape_);
+    lanes_.push_back(std::make_unique<JoinLane>(*devices_[i], i, shape_.batch, " hash", mailbox_,
+                                                options_.time_line));
   }
 }
 
 HashJoiner::~HashJoiner() = default;
-
-ProbeShape HashJoiner::probe_shape(const WantedRows& wanted) const {
-  ProbeShape shape;
-  shape.record_bytes = static_cast<std::uint32_t>(probe_.record_bytes);
-  shape.pairs = wanted.pairs;
-  shape.matched = wanted.matched_r;
-  shape.lone = wanted.lone_r;
-  shape.build_value = wanted.has_s() && build_.item.value_bytes != 0;
-  shape.missing = options_.missing;
-  return shape;
-}
 
 std::size_t HashJoiner::row_bytes(const WantedRows& wanted) const {
   return RowFormat::of(probe_, build_, wanted, 0).bytes();
@@ -525,10 +512,7 @@ JoinCounts HashJoiner::run(bool counts_only, Bytes probe, Bytes build, const Wan
   if (wanted.lone_s) {
     throw Error(ErrorCode::usage, "a join by hash finds no records of the build side alone");
   }
-  std::optional<PinnedArrays> pinned;
-  if (options_.pin)
-    pinned.emplace(*devices_.front(), std::initializer_list<Bytes>{probe, build, rows});
-  return Run(*this, counts_only, probe, build, wanted, rows).go();
+  return OneJoin(*this, counts_only, probe, build, wanted, rows).go();
 }
 
 }  // namespace xxl::gpu

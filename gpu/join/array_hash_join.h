@@ -22,7 +22,8 @@
 #include "base/time_line.h"
 #include "gpu/device/device.h"
 #include "gpu/join/array_join_rows.h"
-#include "gpu/join/hash_lane.h"
+#include "gpu/join/hash_table_memory.h"
+#include "gpu/join/join_lane.h"
 #include "record/key_layout.h"
 
 namespace xxl::gpu {
@@ -34,7 +35,6 @@ struct HashJoinOptions {
   unsigned threads = 0;                   // of processors; 0: one for each
   bool host_probes = false;               // processors take part in probing
   std::uint64_t missing = 0;              // value of the build side where a record has no partner
-  bool pin = false;                       // pin the arrays during the join
   TimeLine* time_line = nullptr;          // what the devices do; may be null
 };
 
@@ -75,17 +75,16 @@ class HashJoiner {
   std::size_t row_bytes(const WantedRows& wanted) const;
 
  private:
-  class Run;
+  class OneJoin;
 
   JoinCounts run(bool counts_only, Bytes probe, Bytes build, const WantedRows& wanted,
                  std::span<std::byte> rows);
-  ProbeShape probe_shape(const WantedRows& wanted) const;
 
   std::vector<Device*> devices_;
   HashJoinOptions options_;
   RecordShape probe_, build_;
   std::size_t most_build_records_;
-  HashLaneShape shape_;
+  HashJoinShape shape_;
   // Slots and chains of a far part.
   SharedMemory far_memory_;
   std::size_t far_words_ = 0;
@@ -93,7 +92,8 @@ class HashJoiner {
   double near_part_ = 1;
   std::uint64_t host_records_ = 0;
   Mailbox mailbox_;
-  std::vector<std::unique_ptr<HashLane>> lanes_;  // last: their threads use the rest
+  std::vector<HashTableMemory> tables_;
+  std::vector<std::unique_ptr<JoinLane>> lanes_;  // last: their threads use the rest
 };
 
 }  // namespace xxl::gpu

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/workers.h"
-#include "gpu/join/join_shape.h"
 
 namespace xxl::gpu {
 namespace {
@@ -21,10 +20,10 @@ constexpr std::size_t kStagingForPlace = 2;
 }  // namespace
 
 // One join: parts go from the cutter to a lane and from there, in order, to the workers.
-class ArrayJoiner::Run {
+class ArrayJoiner::OneJoin {
  public:
-  Run(ArrayJoiner& joiner, Result result, const Relation& r, const Relation& s,
-      const WantedRows& wanted, std::span<std::byte> rows, const TakeMatches* take)
+  OneJoin(ArrayJoiner& joiner, Result result, const Relation& r, const Relation& s,
+          const WantedRows& wanted, std::span<std::byte> rows, const TakeMatches* take)
       : joiner_(joiner),
         result_(result),
         r_(r),
@@ -47,7 +46,7 @@ class ArrayJoiner::Run {
     for (;;) {
       feed();
       dispatch();
-      if (!next_ && entries_.empty() && working_ == 0) return counts_;
+      if (!next_ && parts_.empty() && working_ == 0) return counts_;
       if (next_ && can_feed()) continue;
       joiner_.mailbox_.wait_and_run();
     }
@@ -57,7 +56,8 @@ class ArrayJoiner::Run {
   }
 
  private:
-  struct Entry {
+  // A part that is under way.
+  struct PartInWork {
     MatchedPart matched;
     Staging staging;
     JoinLane* lane = nullptr;  // of a part that is searched
@@ -66,6 +66,7 @@ class ArrayJoiner::Run {
     std::uint64_t rows_done = 0;
     std::byte* to = nullptr;
     bool matching = false;       // a device works on it
+    unsigned copies = 0;         // in, under way
     std::size_t tasks_left = 0;  // of workers
   };
 
@@ -86,111 +87,107 @@ class ArrayJoiner::Run {
 
   void feed() {
     while (next_ && can_feed()) {
-      auto entry = std::make_unique<Entry>();
-      entry->matched.part = *next_;
-      if (next_->needs_search()) match(*entry);
-      entries_.push_back(std::move(entry));
+      auto part = std::make_unique<PartInWork>();
+      part->matched.part = *next_;
+      if (next_->needs_search()) match(*part);
+      parts_.push_back(std::move(part));
       next_ = cutter_.next();
     }
   }
 
-  void match(Entry& entry) {
+  void match(PartInWork& part) {
     JoinLane& lane = *free_lane();
     next_lane_ = (next_lane_ + 1) % joiner_.lanes_.size();
-    entry.lane = &lane;
-    entry.place = lane.places.back();
+    part.lane = &lane;
+    part.place = lane.places.back();
     lane.places.pop_back();
-    entry.staging = joiner_.staging_.back();
+    part.staging = joiner_.staging_.back();
     joiner_.staging_.pop_back();
-    entry.matching = true;
-    lane.next_in().run(
-        "copy in",
-        [this, &entry](Stream& stream) {
-          const JoinPart& part = entry.matched.part;
-          const std::size_t r_bytes = r_.shape.record_bytes, s_bytes = s_.shape.record_bytes;
-          stream.copy_in(entry.place.records, r_.records + part.first_r * r_bytes,
-                         part.r_count() * r_bytes);
-          stream.copy_in(s_records(entry), s_.records + part.first_s * s_bytes,
-                         part.s_count() * s_bytes);
-        },
-        [this, &entry] { search(entry); });
+    part.matching = true;
+    const JoinPart& records = part.matched.part;
+    copy_in(part, part.place.records, r_, records.first_r, records.r_count());
+    copy_in(part, s_records(part), s_, records.first_s, records.s_count());
+  }
+  void copy_in(PartInWork& part, std::byte* to, const Relation& side, std::size_t first,
+               std::size_t count) {
+    ++part.copies;
+    const std::size_t bytes = side.shape.record_bytes;
+    part.lane->link.copy_in(to, side.records + first * bytes, count * bytes, [this, &part] {
+      if (--part.copies == 0) search(part);
+    });
   }
   // Those of S, after those of R.
-  std::byte* s_records(const Entry& entry) const {
-    return entry.place.records + aligned(entry.matched.part.r_count() * r_.shape.record_bytes);
+  std::byte* s_records(const PartInWork& part) const {
+    return part.place.records + aligned(part.matched.part.r_count() * r_.shape.record_bytes);
   }
 
-  void search(Entry& entry) {
-    entry.lane->work->run(
+  void search(PartInWork& part) {
+    part.lane->work.run(
         "match",
-        [this, &entry](Stream& stream) {
-          const JoinPart& part = entry.matched.part;
-          const JoinPlace& place = entry.place;
+        [this, &part](Stream& stream) {
+          const JoinPart& records = part.matched.part;
+          const JoinPlace& place = part.place;
           const unsigned key_bytes = r_.shape.item.key_bytes;
-          const Items r{place.keys, nullptr, part.r_count()};
-          const Items s{place.keys + aligned(part.r_count() * key_bytes), nullptr, part.s_count()};
+          const Items r{place.keys, nullptr, records.r_count()};
+          const Items s{place.keys + aligned(records.r_count() * key_bytes), nullptr,
+                        records.s_count()};
           stream.load(r_.shape, {}, place.records, r);
-          stream.load(s_.shape, {}, s_records(entry), s);
+          stream.load(s_.shape, {}, s_records(part), s);
           stream.match(key_bytes, r, s, result_ == Result::counts ? nullptr : place.ranges,
-                       entry.staging.totals);
+                       part.staging.totals);
         },
-        [this, &entry] {
-          entry.matched.totals = entry.staging.totals;
+        [this, &part] {
+          part.matched.totals = part.staging.totals;
           if (takes_ranges()) {
-            fetch(entry);
+            fetch(part);
             return;
           }
-          entry.matching = false;
-          if (!device_rows()) entry.lane->places.push_back(entry.place);
+          part.matching = false;
+          if (!device_rows()) part.lane->places.push_back(part.place);
         });
   }
 
-  void fetch(Entry& entry) {
-    entry.lane->next_out().run(
-        "copy out",
-        [&entry](Stream& stream) {
-          stream.copy_out(reinterpret_cast<std::byte*>(entry.staging.ranges),
-                          reinterpret_cast<const std::byte*>(entry.place.ranges),
-                          entry.matched.part.r_count() * sizeof(MatchRange));
-        },
-        [&entry] {
-          entry.matched.ranges = entry.staging.ranges;
-          entry.matching = false;
-          entry.lane->places.push_back(entry.place);
-        });
+  void fetch(PartInWork& part) {
+    part.lane->link.copy_out(reinterpret_cast<std::byte*>(part.staging.ranges),
+                             reinterpret_cast<const std::byte*>(part.place.ranges),
+                             part.matched.part.r_count() * sizeof(MatchRange), [&part] {
+                               part.matched.ranges = part.staging.ranges;
+                               part.matching = false;
+                               part.lane->places.push_back(part.place);
+                             });
   }
 
   // Passes on what has been matched, in order, so that the place of its rows is known.
   void dispatch() {
-    while (!entries_.empty() && !entries_.front()->matching) {
-      const std::shared_ptr<Entry> entry = std::move(entries_.front());
-      entries_.pop_front();
-      counts_.add(entry->matched);
+    while (!parts_.empty() && !parts_.front()->matching) {
+      const std::shared_ptr<PartInWork> part = std::move(parts_.front());
+      parts_.pop_front();
+      counts_.add(part->matched);
       if (result_ == Result::counts) {
-        give_back(*entry);
+        give_back(*part);
       } else if (result_ == Result::matches) {
-        work(entry, {[this, matched = entry->matched](unsigned) { (*take_)(matched); }});
-      } else if (device_rows() && entry->lane != nullptr) {
-        write_on_device(entry);
+        work(part, {[this, matched = part->matched](unsigned) { (*take_)(matched); }});
+      } else if (device_rows() && part->lane != nullptr) {
+        write_on_device(part);
       } else {
-        work(entry, writing(*entry));
+        work(part, writing(*part));
       }
     }
   }
 
-  void work(const std::shared_ptr<Entry>& entry, std::vector<Workers::Task> tasks) {
-    entry->tasks_left = tasks.size();
+  void work(const std::shared_ptr<PartInWork>& part, std::vector<Workers::Task> tasks) {
+    part->tasks_left = tasks.size();
     if (tasks.empty()) {
-      give_back(*entry);
+      give_back(*part);
       return;
     }
     ++working_;
     for (Workers::Task& task : tasks) {
-      workers_->run([this, entry, task = std::move(task)](unsigned thread) {
+      workers_->run([this, part, task = std::move(task)](unsigned thread) {
         task(thread);
-        joiner_.mailbox_.post([this, entry] {
-          if (--entry->tasks_left > 0) return;
-          give_back(*entry);
+        joiner_.mailbox_.post([this, part] {
+          if (--part->tasks_left > 0) return;
+          give_back(*part);
           --working_;
         });
       });
@@ -207,66 +204,58 @@ class ArrayJoiner::Run {
     return to;
   }
 
-  void write_on_device(const std::shared_ptr<Entry>& entry) {
-    entry->tile_rows = tile_rows(entry->matched, wanted_);
-    entry->to = place_for(entry->tile_rows.back());
+  void write_on_device(const std::shared_ptr<PartInWork>& part) {
+    part->tile_rows = tile_rows(part->matched, wanted_);
+    part->to = place_for(part->tile_rows.back());
     ++working_;
-    write_slice(entry);
+    write_slice(part);
   }
 
   // As many rows as a place holds, again until all are written.
-  void write_slice(const std::shared_ptr<Entry>& entry) {
+  void write_slice(const std::shared_ptr<PartInWork>& part) {
     const std::uint64_t rows = std::min<std::uint64_t>(joiner_.place_shape_.records,
-                                                       entry->tile_rows.back() - entry->rows_done);
+                                                       part->tile_rows.back() - part->rows_done);
     if (rows == 0) {
-      entry->lane->places.push_back(entry->place);
-      give_back(*entry);
+      part->lane->places.push_back(part->place);
+      give_back(*part);
       --working_;
       return;
     }
-    entry->lane->work->run(
+    part->lane->work.run(
         "write rows",
-        [this, entry, rows](Stream& stream) {
-          stream.write_matches(match_rows(*entry, rows), entry->tile_rows, entry->place.rows);
+        [this, part, rows](Stream& stream) {
+          stream.write_matches(match_rows(*part, rows), part->tile_rows, part->place.rows);
         },
-        [this, entry, rows] {
-          entry->lane->next_out().run(
-              "copy out",
-              [this, entry, rows](Stream& stream) {
-                stream.copy_out(entry->to + entry->rows_done * format_.bytes(), entry->place.rows,
-                                rows * format_.bytes());
-              },
-              [this, entry, rows] {
-                entry->rows_done += rows;
-                write_slice(entry);
-              });
+        [this, part, rows] {
+          part->lane->link.copy_out(part->to + part->rows_done * format_.bytes(), part->place.rows,
+                                    rows * format_.bytes(), [this, part, rows] {
+                                      part->rows_done += rows;
+                                      write_slice(part);
+                                    });
         });
   }
 
-  DeviceRows match_rows(const Entry& entry, std::uint64_t rows) const {
-    const JoinPart& part = entry.matched.part;
+  DeviceRows match_rows(const PartInWork& part, std::uint64_t rows) const {
+    const JoinPart& records = part.matched.part;
     DeviceRows m;
-    m.r = entry.place.records;
-    m.s = s_records(entry);
-    m.r_count = static_cast<std::uint32_t>(part.r_count());
-    m.s_count = static_cast<std::uint32_t>(part.s_count());
+    m.r = part.place.records;
+    m.s = s_records(part);
+    m.r_count = static_cast<std::uint32_t>(records.r_count());
+    m.s_count = static_cast<std::uint32_t>(records.s_count());
     m.r_record_bytes = static_cast<std::uint32_t>(r_.shape.record_bytes);
     m.s_record_bytes = static_cast<std::uint32_t>(s_.shape.record_bytes);
     m.key_bytes = format_.key_bytes;
-    m.pairs = wanted_.pairs;
-    m.matched_r = wanted_.matched_r;
-    m.lone_r = wanted_.lone_r;
-    m.lone_s = wanted_.lone_s;
+    m.wanted = wanted_;
     m.s_value = format_.s_value_bytes != 0;
     m.missing = format_.missing;
-    m.ranges = entry.place.ranges;
-    m.first_row = entry.rows_done;
+    m.ranges = part.place.ranges;
+    m.first_row = part.rows_done;
     m.rows = rows;
     return m;
   }
 
-  std::vector<Workers::Task> writing(const Entry& entry) {
-    const MatchedPart& matched = entry.matched;
+  std::vector<Workers::Task> writing(const PartInWork& part) {
+    const MatchedPart& matched = part.matched;
     std::byte* const to = place_for(matched.rows(wanted_));
     std::vector<Workers::Task> tasks;
     for (const RowTask& task : row_tasks(matched, wanted_, joiner_.options_.task_rows)) {
@@ -278,8 +267,8 @@ class ArrayJoiner::Run {
     return tasks;
   }
 
-  void give_back(const Entry& entry) {
-    if (entry.staging.totals != nullptr) joiner_.staging_.push_back(entry.staging);
+  void give_back(const PartInWork& part) {
+    if (part.staging.totals != nullptr) joiner_.staging_.push_back(part.staging);
   }
 
   ArrayJoiner& joiner_;
@@ -292,8 +281,8 @@ class ArrayJoiner::Run {
   JoinCutter cutter_;
   std::optional<JoinPart> next_;
   std::size_t next_lane_ = 0;
-  std::deque<std::unique_ptr<Entry>> entries_;  // in order; the first ones are done first
-  std::size_t working_ = 0;                     // entries that workers work on
+  std::deque<std::unique_ptr<PartInWork>> parts_;  // in order; the first ones are done first
+  std::size_t working_ = 0;                        // parts that workers work on
   std::uint64_t rows_written_ = 0;
   JoinCounts counts_;
   std::optional<Workers> workers_;  // last: tasks use the rest
@@ -325,7 +314,7 @@ ArrayJoiner::ArrayJoiner(std::vector<Device*> devices, const KeyLayout& r, const
   if (options_.host_rows) add_ranges_to_staging();
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     lanes_.push_back(
-        std::make_unique<JoinLane>(*devices_[i], i, place, mailbox_, options_.time_line));
+        std::make_unique<JoinLane>(*devices_[i], i, place, " join", mailbox_, options_.time_line));
   }
 }
 
@@ -378,9 +367,7 @@ JoinCounts ArrayJoiner::run(Result result, Bytes r, Bytes s, const WantedRows& w
   if (result == Result::matches || (result == Result::rows && options_.host_rows)) {
     add_ranges_to_staging();
   }
-  std::optional<PinnedArrays> pinned;
-  if (options_.pin) pinned.emplace(*devices_.front(), std::initializer_list<Bytes>{r, s, rows});
-  return Run(*this, result, relation(r_, r), relation(s_, s), wanted, rows, take).go();
+  return OneJoin(*this, result, relation(r_, r), relation(s_, s), wanted, rows, take).go();
 }
 
 }  // namespace xxl::gpu

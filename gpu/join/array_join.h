@@ -33,7 +33,6 @@ struct ArrayJoinOptions {
   unsigned threads = 0;                 // that make rows; 0: one for each processor
   std::uint64_t task_rows = 1u << 17;   // that a thread makes at a time, about
   std::uint64_t missing = 0;            // value of the side that a record without partner lacks
-  bool pin = false;                     // pin the arrays during the join
   TimeLine* time_line = nullptr;        // what the devices do; may be null
 };
 
@@ -64,7 +63,7 @@ class ArrayJoiner {
   std::size_t row_bytes(const WantedRows& wanted) const;
 
  private:
-  class Run;
+  class OneJoin;
   // Host memory for the results of a part. Without `ranges` if they stay on the device.
   struct Staging {
     MatchRange* ranges = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -70,14 +71,6 @@ class Writer {
   std::uint64_t missing_;
   RowStream rows_;
 };
-
-template <unsigned kKey, unsigned kValueR, unsigned kValueS>
-void write_task(const Relation& r, const Relation& s, const MatchedPart& matched,
-                const WantedRows& wanted, const RowFormat& format, const RowTask& task,
-                std::byte* to) {
-  Writer<kKey, kValueR, kValueS> writer(r, s, matched.part, format, to);
-  give_task_rows(matched, wanted, task, writer);
-}
 
 // Combines (end_r, rows) ranges into tasks.
 class TaskList {
@@ -212,26 +205,23 @@ std::vector<std::uint64_t> tile_rows(const MatchedPart& part, const WantedRows& 
 void write_task_rows(const Relation& r, const Relation& s, const MatchedPart& part,
                      const WantedRows& wanted, const RowFormat& format, const RowTask& task,
                      std::byte* to) {
-  const unsigned sizes = format.key_bytes * 100 + format.r_value_bytes * 10 + format.s_value_bytes;
-  switch (sizes) {
-    case 400:
-      return write_task<4, 0, 0>(r, s, part, wanted, format, task, to);
-    case 404:
-      return write_task<4, 0, 4>(r, s, part, wanted, format, task, to);
-    case 440:
-      return write_task<4, 4, 0>(r, s, part, wanted, format, task, to);
-    case 444:
-      return write_task<4, 4, 4>(r, s, part, wanted, format, task, to);
-    case 800:
-      return write_task<8, 0, 0>(r, s, part, wanted, format, task, to);
-    case 808:
-      return write_task<8, 0, 8>(r, s, part, wanted, format, task, to);
-    case 880:
-      return write_task<8, 8, 0>(r, s, part, wanted, format, task, to);
-    case 888:
-      return write_task<8, 8, 8>(r, s, part, wanted, format, task, to);
-    default:
-      XXL_CHECK(false);
+  XXL_CHECK(format.key_bytes == 4 || format.key_bytes == 8);
+  const auto write = [&](auto key, auto r_value, auto s_value) {
+    Writer<key, r_value, s_value> writer(r, s, part.part, format, to);
+    give_task_rows(part, wanted, task, writer);
+  };
+  const auto write_with_key = [&](auto key) {
+    constexpr std::integral_constant<unsigned, 0> kNone;
+    if (format.r_value_bytes != 0) {
+      format.s_value_bytes != 0 ? write(key, key, key) : write(key, key, kNone);
+    } else {
+      format.s_value_bytes != 0 ? write(key, kNone, key) : write(key, kNone, kNone);
+    }
+  };
+  if (format.key_bytes == 4) {
+    write_with_key(std::integral_constant<unsigned, 4>());
+  } else {
+    write_with_key(std::integral_constant<unsigned, 8>());
   }
 }
 

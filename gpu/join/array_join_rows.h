@@ -2,7 +2,7 @@
 //
 // A row is the key, the value of R and that of S, as they are in the records, concatenated; values
 // of 0, 4 or 8 bytes. Rows come in the order of the keys; within a group in that of R, then that of
-// S. Which rows there are is given by four flags, of which each kind of join is made.
+// S.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,6 @@
 #include "gpu/join/join_parts.h"
 
 namespace xxl::gpu {
-
-struct WantedRows {
-  bool pairs = false;      // each pair of an R and an S with equal keys
-  bool matched_r = false;  // each R that has at least one such S, once; without S's value
-  bool lone_r = false;     // each R that has none
-  bool lone_s = false;     // each S that has none
-
-  bool has_s() const { return pairs || lone_s; }
-};
 
 inline constexpr WantedRows kInnerJoin{.pairs = true};
 inline constexpr WantedRows kLeftJoin{.pairs = true, .lone_r = true};

@@ -96,7 +96,7 @@ void write_with(const DeviceHashTable& table, const ProbeShape& shape, const std
   for (std::size_t i = 0; i < count; ++i) {
     const std::byte* const record = records + i * record_bytes;
     std::uint32_t number = found[i].first;
-    if (number == 0 || !shape.pairs) {
+    if (number == 0 || !shape.wanted.pairs) {
       if (shape.rows(found[i].count) != 0) put(record, &shape.missing);
       continue;
     }

@@ -1,5 +1,7 @@
 #include "gpu/join/join_lane.h"
 
+#include <string>
+
 #include "base/units.h"
 
 namespace xxl::gpu {
@@ -9,30 +11,23 @@ std::size_t JoinPlaceShape::bytes() const {
          aligned(records * sizeof(MatchRange)) + aligned(records * row_bytes);
 }
 
-JoinLane::JoinLane(Device& device, std::size_t index, const JoinPlaceShape& shape, Mailbox& mailbox,
-                   TimeLine* time_line)
-    : memory(device, kPlaces * shape.bytes()) {
-  std::byte* at = memory.data();
-  const auto take = [&at](std::size_t bytes) {
-    std::byte* const taken = at;
-    at += aligned(bytes);
-    return taken;
-  };
+JoinLane::JoinLane(Device& device, std::size_t index, const JoinPlaceShape& shape,
+                   const char* work_name, Mailbox& mailbox, TimeLine* time_line)
+    : memory(device, kPlaces * shape.bytes()),
+      link(device, {}, "GPU " + std::to_string(index), mailbox, time_line),
+      work(device.make_stream(), mailbox, "GPU " + std::to_string(index) + work_name, time_line) {
+  const std::size_t tiles = ceil_div(shape.records, kMatchTile);
+  const std::size_t totals_bytes = shape.totals ? aligned(tiles * sizeof(TileTotals)) : 0;
+  if (shape.totals) totals = SharedMemory(device, kPlaces * totals_bytes);
+  MemoryCutter areas(memory.data()), shared(totals.data());
   for (std::size_t i = 0; i < kPlaces; ++i) {
-    JoinPlace place;
-    place.records = take(shape.records * shape.record_bytes);
-    place.keys = take(shape.records * shape.key_bytes);
-    place.ranges = reinterpret_cast<MatchRange*>(take(shape.records * sizeof(MatchRange)));
-    place.rows = take(shape.records * shape.row_bytes);
-    places.push_back(place);
+    JoinPlace& place = places.emplace_back();
+    place.records = areas.take(shape.records * shape.record_bytes);
+    place.keys = areas.take(shape.records * shape.key_bytes);
+    place.ranges = areas.take_array<MatchRange>(shape.records);
+    place.rows = areas.take(shape.records * shape.row_bytes);
+    if (shape.totals) place.totals = shared.take_array<TileTotals>(tiles);
   }
-  const std::string name = "GPU " + std::to_string(index);
-  const auto thread = [&](const char* what) {
-    return std::make_unique<StreamThread>(device.make_stream(), mailbox, name + what, time_line);
-  };
-  for (auto& copying : in) copying = thread(" copy in");
-  work = thread(" join");
-  for (auto& copying : out) copying = thread(" copy out");
 }
 
 }  // namespace xxl::gpu

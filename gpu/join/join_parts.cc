@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/partition_index.h"
+#include "gpu/sort/chunk_geometry.h"
 
 namespace xxl::gpu {
 namespace {
@@ -19,6 +20,20 @@ std::size_t bound(const Relation& side, std::size_t low, std::size_t high, std::
 }
 
 }  // namespace
+
+RecordShape joinable_shape(const KeyLayout& layout) {
+  if (layout.kind() == RecordKind::generic) {
+    throw Error(ErrorCode::usage, "arrays are joined only by a number at the start of each record");
+  }
+  return ChunkFormat::of(layout).shape;
+}
+
+void check_same_keys(const RecordShape& r, const RecordShape& s) {
+  if (r.item.key_bytes != s.item.key_bytes || r.transform.flip != s.transform.flip ||
+      r.transform.is_float != s.transform.is_float) {
+    throw Error(ErrorCode::usage, "the keys of joined arrays must be of one type and order");
+  }
+}
 
 std::uint64_t Relation::key(std::size_t i) const {
   const std::byte* const record = records + i * shape.record_bytes;
@@ -40,9 +55,9 @@ JoinCutter::JoinCutter(const Relation& r, const Relation& s, std::size_t distanc
 }
 
 std::optional<JoinPart> JoinCutter::next() {
-  const Place end{r_.count, s_.count};
+  const CutPoint end{r_.count, s_.count};
   if (at_ == end) return std::nullopt;
-  const Place begin = at_;
+  const CutPoint begin = at_;
   while (at_ == begin) {
     steps_ = std::min(steps_ + distance_, end.r + end.s);
     at_ = cut(steps_);
@@ -56,7 +71,7 @@ std::optional<JoinPart> JoinCutter::next() {
   return part;
 }
 
-JoinCutter::Place JoinCutter::cut(std::size_t steps) const {
+JoinCutter::CutPoint JoinCutter::cut(std::size_t steps) const {
   if (steps == r_.count + s_.count) return {r_.count, s_.count};
   // Of the first `steps` records, those of R have smaller keys than what then remains of S; ties do
   // not matter, as the whole group is left out.
@@ -75,7 +90,7 @@ JoinCutter::Place JoinCutter::cut(std::size_t steps) const {
   return {bound(r_, at_.r, low, key, false), bound(s_, at_.s, s, key, false)};
 }
 
-JoinCutter::Place JoinCutter::end_of_group(Place place) const {
+JoinCutter::CutPoint JoinCutter::end_of_group(CutPoint place) const {
   std::uint64_t key = place.r < r_.count ? r_.key(place.r) : s_.key(place.s);
   if (place.s < s_.count) key = std::min(key, s_.key(place.s));
   return {bound(r_, place.r, r_.count, key, true), bound(s_, place.s, s_.count, key, true)};

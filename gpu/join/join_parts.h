@@ -14,8 +14,16 @@
 #include <span>
 
 #include "gpu/device/device.h"
+#include "record/key_layout.h"
 
 namespace xxl::gpu {
+
+// The shape of records that can be joined: a number in front. Throws Error{usage} if it is not.
+RecordShape joinable_shape(const KeyLayout& layout);
+
+// Throws Error{usage} if keys of the two shapes cannot be compared: they must be of one size and
+// order. Keys are equal if all of their bits are.
+void check_same_keys(const RecordShape& r, const RecordShape& s);
 
 // A sorted relation in host memory.
 struct Relation {
@@ -49,18 +57,18 @@ class JoinCutter {
   std::optional<JoinPart> next();
 
  private:
-  struct Place {
+  struct CutPoint {
     std::size_t r = 0, s = 0;
-    friend bool operator==(const Place&, const Place&) = default;
+    friend bool operator==(const CutPoint&, const CutPoint&) = default;
   };
   // Where the group that the merge path is in after `steps` records begins.
-  Place cut(std::size_t steps) const;
+  CutPoint cut(std::size_t steps) const;
   // The end of the group that begins at `place`.
-  Place end_of_group(Place place) const;
+  CutPoint end_of_group(CutPoint place) const;
 
   Relation r_, s_;
   std::size_t distance_;
-  Place at_;
+  CutPoint at_;
   std::size_t steps_ = 0;
 };
 

@@ -131,7 +131,7 @@ class GpuProbe {
 
   void describe_gpus() {
     result_.gpus.resize(count_);
-    Threads::run(count_, [&](std::size_t index, const std::function<void()>&) {
+    run_together(count_, [&](std::size_t index, const std::function<void()>&) {
       const int gpu = static_cast<int>(index);
       use_gpu(gpu);
       check(cudaFree(nullptr), "start it", gpu);  // the first call does slow initialization

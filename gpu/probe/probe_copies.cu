@@ -6,7 +6,6 @@
 
 #include <array>
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "gpu/probe/probe_cuda.cuh"
@@ -36,9 +35,7 @@ void start_piece(const Transfer& transfer, std::size_t piece, cudaStream_t strea
 class TransferLoop {
  public:
   explicit TransferLoop(const Transfer& transfer) : transfer_(transfer), stream_(use(transfer)) {
-    for (std::unique_ptr<CudaEvent>& event : events_) {
-      event = std::make_unique<CudaEvent>(transfer.gpu);
-    }
+    for (CudaEvent& event : events_) event = make_event(transfer.gpu);
   }
 
   void warm_up() {
@@ -52,7 +49,7 @@ class TransferLoop {
     const Clock::time_point start = Clock::now();
     std::size_t pieces = 0;
     while (pieces < 2 * kCopiesInFlight || seconds_between(start, Clock::now()) < seconds) {
-      const cudaEvent_t event = events_[pieces % kCopiesInFlight]->get();
+      const cudaEvent_t event = events_[pieces % kCopiesInFlight].get();
       // The piece that used the event before; none the first time.
       check(cudaEventSynchronize(event), "copy", transfer_.gpu);
       start_piece(transfer_, pieces++, stream_.get());
@@ -72,14 +69,14 @@ class TransferLoop {
 
   const Transfer& transfer_;
   CudaStream stream_;
-  std::array<std::unique_ptr<CudaEvent>, kCopiesInFlight> events_;
+  std::array<CudaEvent, kCopiesInFlight> events_;
 };
 
 }  // namespace
 
 double measure_copies(std::span<const Transfer> transfers, double seconds) {
   std::vector<double> rates(transfers.size());
-  Threads::run(transfers.size(), [&](std::size_t i, const std::function<void()>& wait_for_all) {
+  run_together(transfers.size(), [&](std::size_t i, const std::function<void()>& wait_for_all) {
     TransferLoop loop(transfers[i]);
     loop.warm_up();
     wait_for_all();

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "gpu/probe/probe_host.h"
+#include "gpu/probe/probe_cuda.cuh"
 
 namespace xxl::gpu::probe {
 

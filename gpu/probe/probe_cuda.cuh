@@ -10,14 +10,16 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/units.h"
-#include "gpu/probe/probe_host.h"
 
 namespace xxl::gpu::probe {
 
 using Clock = std::chrono::steady_clock;
+
+inline constexpr int kHost = -1;  // where memory is, instead of the index of a GPU
 
 // Throws if `result` is an error: "GPU 3: cannot copy: an illegal memory access was encountered".
 inline void check(cudaError_t result, const char* what, int gpu = kHost) {
@@ -37,10 +39,15 @@ inline void use_gpu(int gpu) {
   check(cudaSetDevice(gpu), "use it", gpu);
 }
 
-struct DeviceFree {
-  void operator()(std::byte* memory) const { static_cast<void>(cudaFree(memory)); }
+// What goes by a function of CUDA or C.
+template <auto kFree>
+struct FreedBy {
+  template <class T>
+  void operator()(T* owned) const {
+    static_cast<void>(kFree(owned));
+  }
 };
-using DeviceBuffer = std::unique_ptr<std::byte, DeviceFree>;
+using DeviceBuffer = std::unique_ptr<std::byte, FreedBy<cudaFree>>;
 
 inline DeviceBuffer allocate_on(int gpu, std::size_t bytes) {
   use_gpu(gpu);
@@ -49,10 +56,7 @@ inline DeviceBuffer allocate_on(int gpu, std::size_t bytes) {
   return DeviceBuffer(static_cast<std::byte*>(memory));
 }
 
-struct PinnedFree {
-  void operator()(std::byte* memory) const { static_cast<void>(cudaFreeHost(memory)); }
-};
-using PinnedBuffer = std::unique_ptr<std::byte, PinnedFree>;
+using PinnedBuffer = std::unique_ptr<std::byte, FreedBy<cudaFreeHost>>;
 
 inline PinnedBuffer allocate_pinned(int gpu, std::size_t bytes) {
   use_gpu(gpu);
@@ -61,10 +65,7 @@ inline PinnedBuffer allocate_pinned(int gpu, std::size_t bytes) {
   return PinnedBuffer(static_cast<std::byte*>(memory));
 }
 
-struct HostFree {
-  void operator()(std::byte* memory) const { std::free(memory); }
-};
-using HostBuffer = std::unique_ptr<std::byte, HostFree>;
+using HostBuffer = std::unique_ptr<std::byte, FreedBy<std::free>>;
 
 // Ordinary memory with its own pages.
 inline HostBuffer allocate_touched(std::size_t bytes) {
@@ -107,19 +108,13 @@ class CudaStream {
   cudaStream_t stream_ = nullptr;
 };
 
-class CudaEvent {
- public:
-  explicit CudaEvent(int gpu) {
-    constexpr unsigned kFlags = cudaEventDisableTiming | cudaEventBlockingSync;
-    check(cudaEventCreateWithFlags(&event_, kFlags), "create an event", gpu);
-  }
-  CudaEvent(const CudaEvent&) = delete;
-  CudaEvent& operator=(const CudaEvent&) = delete;
-  ~CudaEvent() { static_cast<void>(cudaEventDestroy(event_)); }
-  cudaEvent_t get() const { return event_; }
+using CudaEvent = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, FreedBy<cudaEventDestroy>>;
 
- private:
-  cudaEvent_t event_ = nullptr;
-};
+inline CudaEvent make_event(int gpu) {
+  constexpr unsigned kFlags = cudaEventDisableTiming | cudaEventBlockingSync;
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, kFlags), "create an event", gpu);
+  return CudaEvent(event);
+}
 
 }  // namespace xxl::gpu::probe

@@ -131,21 +131,22 @@ class SimulatedStream final : public Stream {
                                  std::span<const Items> sequences,
                                  std::span<const std::uint64_t> ranks) override {
     begin("cut");
-    struct Place {
+    struct SequenceItem {
       std::size_t sequence;
       std::size_t item;
     };
-    std::vector<Place> places;
+    std::vector<SequenceItem> places;
     for (std::size_t s = 0; s < sequences.size(); ++s) {
       for (std::size_t i = 0; i < sequences[s].count; ++i) places.push_back({s, i});
     }
-    std::stable_sort(places.begin(), places.end(), [&](const Place& a, const Place& b) {
-      const Items &x = sequences[a.sequence], &y = sequences[b.sequence];
-      const std::uint64_t key = key_at(shape, x, a.item), other = key_at(shape, y, b.item);
-      if (key != other) return key < other;
-      if (!by_address) return false;
-      return view.compare_rest(key, value_at(shape, x, a.item), value_at(shape, y, b.item)) < 0;
-    });
+    std::stable_sort(
+        places.begin(), places.end(), [&](const SequenceItem& a, const SequenceItem& b) {
+          const Items &x = sequences[a.sequence], &y = sequences[b.sequence];
+          const std::uint64_t key = key_at(shape, x, a.item), other = key_at(shape, y, b.item);
+          if (key != other) return key < other;
+          if (!by_address) return false;
+          return view.compare_rest(key, value_at(shape, x, a.item), value_at(shape, y, b.item)) < 0;
+        });
     std::vector<std::uint64_t> cuts;
     for (const std::uint64_t rank : ranks) {
       std::vector<std::uint64_t> below(sequences.size(), 0);
@@ -235,12 +236,11 @@ class SimulatedStream final : public Stream {
     s.record_bytes = rows.s_record_bytes;
     r.item = {rows.key_bytes, rows.r_record_bytes - rows.key_bytes};
     s.item = {rows.key_bytes, rows.s_record_bytes - rows.key_bytes};
-    const WantedRows wanted{rows.pairs, rows.matched_r, rows.lone_r, rows.lone_s};
-    RowFormat format = RowFormat::of(r, s, wanted, rows.missing);
+    const RowFormat format = RowFormat::of(r, s, rows.wanted, rows.missing);
     MatchedPart part;
     part.part = {0, rows.r_count, 0, rows.s_count};
     part.ranges = rows.ranges;
-    write_task_rows({r, rows.r, rows.r_count}, {s, rows.s, rows.s_count}, part, wanted, format,
+    write_task_rows({r, rows.r, rows.r_count}, {s, rows.s, rows.s_count}, part, rows.wanted, format,
                     {0, rows.r_count, rows.first_row, rows.rows, 0}, to);
   }
 

@@ -132,7 +132,7 @@ void ChunkEngine::close_piece(DevicePiece* piece, std::size_t items, std::size_t
   EngineLane::Arena& arena = lanes_[piece->device]->arenas[arena_of(piece->chunk)];
   const ItemShape& item = format_.shape.item;
   arena.promised -= 2 * kAreaAlignment + geometry_.piece_items * item.bytes();
-  arena.back -= aligned(items * item.key_bytes) + aligned(items * item.value_bytes);
+  arena.back -= item.area_bytes(items);
   std::byte* const keys = arena.begin + arena.back;
   piece->sorted = {keys, item.value_bytes == 0 ? nullptr : keys + aligned(items * item.key_bytes),
                    items};

@@ -36,7 +36,7 @@
 #include "base/mailbox.h"
 #include "base/time_line.h"
 #include "gpu/device/device.h"
-#include "gpu/device/multi_gpu.h"
+#include "gpu/device/topology.h"
 #include "gpu/sort/chunk_exchange.h"
 #include "gpu/sort/chunk_geometry.h"
 #include "gpu/sort/engine_lane.h"

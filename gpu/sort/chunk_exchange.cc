@@ -118,7 +118,7 @@ void ChunkExchange::swap_on(std::size_t device, std::span<const Swap> swaps, Str
   }
 }
 
-Items ChunkExchange::items_at(const Place& place, std::uint64_t count) const {
+Items ChunkExchange::items_at(const ItemPlace& place, std::uint64_t count) const {
   return pieces_[place.piece].items.part(format_.shape.item, static_cast<std::size_t>(place.item),
                                          static_cast<std::size_t>(count));
 }

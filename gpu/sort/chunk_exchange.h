@@ -69,7 +69,7 @@ class ChunkExchange {
   void cut(DeviceGroup group);
   void swap_halves(const DeviceGroup& group, const std::vector<std::uint64_t>& cuts);
   void swap_on(std::size_t device, std::span<const Swap> swaps, Stream& stream) const;
-  Items items_at(const Place& place, std::uint64_t count) const;
+  Items items_at(const ItemPlace& place, std::uint64_t count) const;
   std::vector<Items> sequences_of(std::span<const Fragment> fragments) const;
 
   const ChunkFormat& format_;

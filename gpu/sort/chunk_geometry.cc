@@ -1,6 +1,7 @@
 #include "gpu/sort/chunk_geometry.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 
@@ -85,12 +86,9 @@ std::size_t ChunkGeometry::scratch_bytes(Device& device, const ChunkFormat& form
 
 std::uint64_t ChunkGeometry::memory_bytes(Device& device, const ChunkFormat& format) const {
   const ItemShape& item = format.shape.item;
-  const auto items_bytes = [&](std::size_t items) {
-    return aligned(items * item.key_bytes) + aligned(items * item.value_bytes);
-  };
   std::uint64_t bytes = chunks * aligned(arena_bytes);
   bytes += landing_slots * landing_bytes(format);
-  bytes += items_bytes(piece_items) + 2 * items_bytes(batch_items);
+  bytes += item.area_bytes(piece_items) + 2 * item.area_bytes(batch_items);
   if (format.text) bytes += aligned((batch_items + 1) * sizeof(std::uint64_t));
   bytes += aligned(scratch_bytes(device, format, piece_items));
   bytes += aligned(scratch_bytes(device, format, batch_items));
@@ -112,39 +110,18 @@ std::uint64_t ChunkGeometry::capacity(const ChunkFormat& format, double item_byt
   return static_cast<std::uint64_t>(std::min(arena, static_cast<double>(device_pieces) * piece));
 }
 
-ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const ChunkFormat& format,
-                                  double item_bytes, std::uint64_t memory_bytes,
-                                  std::uint64_t most_bytes, std::size_t slice_bytes,
-                                  unsigned chunks) {
-  const auto planned = [&](std::uint64_t memory) {
-    return try_plan(device, devices, format, item_bytes, memory, most_bytes, slice_bytes, chunks);
-  };
-  if (const auto geometry = planned(memory_bytes)) return *geometry;
-  std::uint64_t enough = round_up<std::uint64_t>(memory_bytes + 1, kMiB);
-  while (enough < kMostMemoryBytes && !planned(enough)) {
-    enough = round_up<std::uint64_t>(enough + enough / 8 + 1, kMiB);
-  }
-  std::string message = "the memory of the GPU is too small: " + format_bytes(memory_bytes) +
-                        " are free, or allowed by --gpu-memory, and ";
-  if (enough < kMostMemoryBytes) {
-    message += "at least " + std::to_string(enough / kMiB) + "M are needed";
-  } else {
-    message += "no GPU has enough for such records";
-  }
-  throw Error(ErrorCode::no_space, message);
-}
+namespace {
 
 // A device's part of a chunk is one piece, which is sorted once.
-std::optional<ChunkGeometry> ChunkGeometry::plan_whole(Device& device, std::size_t devices,
-                                                       const ChunkFormat& format,
-                                                       std::uint64_t memory_bytes,
-                                                       std::uint64_t most_bytes, unsigned chunks) {
+std::optional<ChunkGeometry> plan_whole(Device& device, std::size_t devices,
+                                        const ChunkFormat& format, std::uint64_t memory_bytes,
+                                        std::uint64_t most_bytes, unsigned chunks) {
   const std::size_t record_bytes = format.shape.record_bytes;
   if (format.text) return std::nullopt;
   ChunkGeometry geometry;
   geometry.chunks = chunks;
   geometry.landing_slots = 2;  // one is filled while the other is sorted
-  geometry.device_pieces = kMaxPieces / devices;
+  geometry.device_pieces = ChunkGeometry::kMaxPieces / devices;
   geometry.piece_items =
       ceil_div<std::uint64_t>(ceil_div<std::uint64_t>(most_bytes, record_bytes), devices);
   if (geometry.piece_items == 0 || geometry.piece_items > kMostItemsSorted) return std::nullopt;
@@ -158,11 +135,10 @@ std::optional<ChunkGeometry> ChunkGeometry::plan_whole(Device& device, std::size
   return geometry;
 }
 
-std::optional<ChunkGeometry> ChunkGeometry::try_plan(Device& device, std::size_t devices,
-                                                     const ChunkFormat& format, double item_bytes,
-                                                     std::uint64_t memory_bytes,
-                                                     std::uint64_t most_bytes,
-                                                     std::size_t slice_bytes, unsigned chunks) {
+std::optional<ChunkGeometry> try_plan(Device& device, std::size_t devices,
+                                      const ChunkFormat& format, double item_bytes,
+                                      std::uint64_t memory_bytes, std::uint64_t most_bytes,
+                                      std::size_t slice_bytes, unsigned chunks) {
   ChunkGeometry geometry;
   geometry.chunks = chunks;
   const double record = std::max(item_bytes, 1.0);
@@ -170,7 +146,7 @@ std::optional<ChunkGeometry> ChunkGeometry::try_plan(Device& device, std::size_t
       static_cast<std::uint64_t>(static_cast<double>(memory_bytes / chunks) *
                                  std::min(1.0, record / arena_bytes_of(format, record)));
   const std::uint64_t share = std::min(room, ceil_div<std::uint64_t>(most_bytes, devices));
-  geometry.device_pieces = kMaxPieces / devices;
+  geometry.device_pieces = ChunkGeometry::kMaxPieces / devices;
   // Pieces of a good size; larger ones, if there would be too many.
   const auto items_of = [&](std::uint64_t bytes) {
     return static_cast<std::size_t>(static_cast<double>(bytes) / record) + 1;
@@ -206,6 +182,30 @@ std::optional<ChunkGeometry> ChunkGeometry::try_plan(Device& device, std::size_t
     return geometry;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+ChunkGeometry ChunkGeometry::plan(Device& device, std::size_t devices, const ChunkFormat& format,
+                                  double item_bytes, std::uint64_t memory_bytes,
+                                  std::uint64_t most_bytes, std::size_t slice_bytes,
+                                  unsigned chunks) {
+  const auto planned = [&](std::uint64_t memory) {
+    return try_plan(device, devices, format, item_bytes, memory, most_bytes, slice_bytes, chunks);
+  };
+  if (const auto geometry = planned(memory_bytes)) return *geometry;
+  std::uint64_t enough = round_up<std::uint64_t>(memory_bytes + 1, kMiB);
+  while (enough < kMostMemoryBytes && !planned(enough)) {
+    enough = round_up<std::uint64_t>(enough + enough / 8 + 1, kMiB);
+  }
+  std::string message = "the memory of the GPU is too small: " + format_bytes(memory_bytes) +
+                        " are free, or allowed by --gpu-memory, and ";
+  if (enough < kMostMemoryBytes) {
+    message += "at least " + std::to_string(enough / kMiB) + "M are needed";
+  } else {
+    message += "no GPU has enough for such records";
+  }
+  throw Error(ErrorCode::no_space, message);
 }
 
 }  // namespace xxl::gpu

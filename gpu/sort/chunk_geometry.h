@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "base/units.h"
 #include "gpu/device/device.h"
@@ -50,11 +49,6 @@ struct ChunkGeometry {
   static ChunkGeometry plan(Device& device, std::size_t devices, const ChunkFormat& format,
                             double item_bytes, std::uint64_t memory_bytes, std::uint64_t most_bytes,
                             std::size_t slice_bytes, unsigned chunks);
-  // The same, or nothing.
-  static std::optional<ChunkGeometry> try_plan(Device& device, std::size_t devices,
-                                               const ChunkFormat& format, double item_bytes,
-                                               std::uint64_t memory_bytes, std::uint64_t most_bytes,
-                                               std::size_t slice_bytes, unsigned chunks);
   // Total of a device.
   std::uint64_t memory_bytes(Device& device, const ChunkFormat& format) const;
   // Records of `item_bytes` that a chunk can certainly hold on one device, in bytes.
@@ -65,12 +59,6 @@ struct ChunkGeometry {
   std::uint64_t arena_piece_bytes(const ChunkFormat& format) const;
   // For sorting and refining up to `items` items on `device`.
   static std::size_t scratch_bytes(Device& device, const ChunkFormat& format, std::size_t items);
-
- private:
-  static std::optional<ChunkGeometry> plan_whole(Device& device, std::size_t devices,
-                                                 const ChunkFormat& format,
-                                                 std::uint64_t memory_bytes,
-                                                 std::uint64_t most_bytes, unsigned chunks);
 };
 
 }  // namespace xxl::gpu

@@ -30,37 +30,27 @@ void EngineLane::end_threads() {
 
 std::byte* EngineLane::divide_memory(Device& device, const ChunkFormat& format,
                                      const ChunkGeometry& geometry) {
-  std::byte* at = memory.data();
-  const auto take = [&](std::size_t bytes) {
-    std::byte* const taken = at;
-    at += aligned(bytes);
-    return taken;
-  };
+  MemoryCutter areas(memory.data());
   const ItemShape& item = format.shape.item;
   for (unsigned i = 0; i < geometry.chunks; ++i) {
-    arenas.push_back({take(geometry.arena_bytes), 0, geometry.arena_bytes, 0});
+    arenas.push_back({areas.take(geometry.arena_bytes), 0, geometry.arena_bytes, 0});
   }
   const std::size_t landing_size = geometry.landing_bytes(format);
-  for (unsigned i = 0; i < geometry.landing_slots; ++i) landing.push_back(take(landing_size));
-  const auto take_items = [&](std::size_t count) {
-    std::byte* const keys = take(count * item.key_bytes);
-    return Items{keys, item.value_bytes == 0 ? nullptr : take(count * item.value_bytes), count};
-  };
-  arrived = take_items(geometry.piece_items);
-  merged = take_items(geometry.batch_items);
-  result = take_items(geometry.batch_items);
-  if (format.text) {
-    offsets =
-        reinterpret_cast<std::uint64_t*>(take((geometry.batch_items + 1) * sizeof(std::uint64_t)));
+  for (unsigned i = 0; i < geometry.landing_slots; ++i) landing.push_back(areas.take(landing_size));
+  arrived = areas.take_items(item, geometry.piece_items);
+  merged = areas.take_items(item, geometry.batch_items);
+  result = areas.take_items(item, geometry.batch_items);
+  if (format.text) offsets = areas.take_array<std::uint64_t>(geometry.batch_items + 1);
+  for (unsigned i = 0; i < geometry.slice_slots; ++i) {
+    slots.push_back(areas.take(geometry.slice_bytes));
   }
-  for (unsigned i = 0; i < geometry.slice_slots; ++i) slots.push_back(take(geometry.slice_bytes));
   for (auto [scratch, items] : {std::pair(&arrival_scratch, geometry.piece_items),
                                 std::pair(&leaving_scratch, geometry.batch_items)}) {
     const std::size_t bytes = ChunkGeometry::scratch_bytes(device, format, items);
-    *scratch = {take(bytes), bytes};
+    *scratch = {areas.take(bytes), bytes};
   }
-  std::byte* const table = take(kKeyTableBytes);
-  XXL_CHECK(at <= memory.data() + memory.size());
+  std::byte* const table = areas.take(kKeyTableBytes);
+  XXL_CHECK(areas.end() <= memory.data() + memory.size());
   return table;
 }
 

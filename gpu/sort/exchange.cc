@@ -21,7 +21,7 @@ void order_by_device(std::vector<Fragment>& leaving) {
 }
 
 // The `count` items of `fragment` from `at` on, which have moved to `place`.
-Fragment moved(const Fragment& fragment, std::uint64_t at, std::uint64_t count, Place place) {
+Fragment moved(const Fragment& fragment, std::uint64_t at, std::uint64_t count, ItemPlace place) {
   return {fragment.piece, fragment.first + at, count, place};
 }
 

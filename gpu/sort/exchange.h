@@ -35,13 +35,13 @@ namespace xxl::gpu {
 
 // A place of items: `item` items after the beginning of the memory that piece `piece` had at first,
 // on device `device`.
-struct Place {
+struct ItemPlace {
   std::size_t device = 0;
   std::size_t piece = 0;
   std::uint64_t item = 0;
 
-  Place operator+(std::uint64_t items) const { return {device, piece, item + items}; }
-  friend bool operator==(const Place&, const Place&) = default;
+  ItemPlace operator+(std::uint64_t items) const { return {device, piece, item + items}; }
+  friend bool operator==(const ItemPlace&, const ItemPlace&) = default;
 };
 
 // Consecutive items of a sorted piece.
@@ -49,15 +49,15 @@ struct Fragment {
   std::size_t piece = 0;    // numbered in the order of input
   std::uint64_t first = 0;  // item of the piece it begins with
   std::uint64_t count = 0;  // items
-  Place place;
+  ItemPlace place;
 
   friend bool operator==(const Fragment&, const Fragment&) = default;
 };
 
 // `count` items at each of two places, on different devices, are to be swapped.
 struct Swap {
-  Place left;
-  Place right;
+  ItemPlace left;
+  ItemPlace right;
   std::uint64_t count = 0;
 
   friend bool operator==(const Swap&, const Swap&) = default;

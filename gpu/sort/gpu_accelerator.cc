@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/memory_name.h"
 #include "base/units.h"
-#include "gpu/device/topology.h"
 #include "gpu/sort/gpu_chunk_sorter.h"
 #include "gpu/sort/gpu_general_sorter.h"
 #include "gpu/sort/gpu_piece_sorter.h"
@@ -39,35 +38,31 @@ GpuAccelerator::GpuAccelerator(GpuOptions options) : options_(std::move(options)
 GpuAccelerator::~GpuAccelerator() = default;
 
 bool GpuAccelerator::find(std::uint64_t bytes, std::string& reason) {
-  if (found_) return true;
-  GpuOptions::Found found;
+  if (!all_.empty()) return true;
   try {
-    found = options_.find(bytes);
-    devices_ = std::move(found.devices);
-    strategy_ = options_.strategy == MultiGpu::automatic ? found.strategy : options_.strategy;
+    found_ = options_.find(bytes);
   } catch (const Error& error) {
     reason = error.what();
     return false;
   }
-  users_ = found.users;
-  XXL_CHECK(!devices_.empty() && strategy_ != MultiGpu::automatic);
-  for (const auto& device : devices_) all_.push_back(device.get());
-  host_rate_ = found.host_rate != 0 ? found.host_rate
-                                    : kAssumedHostRate * static_cast<double>(devices_.size());
-  if (devices_.size() == 1) strategy_ = MultiGpu::partition;
-  if (strategy_ != MultiGpu::independent) {
-    for (Device* device : all_) {
-      for (Device* peer : all_) {
-        if (device == peer || device->make_peer(*peer)) continue;
-        if (options_.strategy != MultiGpu::automatic) {
-          reason = "the GPUs cannot read each other's memory: give --multi-gpu=independent";
-          return false;
-        }
-        strategy_ = MultiGpu::independent;
+  MultiGpu& strategy = found_.strategy;
+  if (options_.strategy != MultiGpu::automatic) strategy = options_.strategy;
+  XXL_CHECK(!found_.devices.empty() && strategy != MultiGpu::automatic);
+  std::vector<Device*> all;
+  for (const auto& device : found_.devices) all.push_back(device.get());
+  if (found_.host_rate == 0) found_.host_rate = kAssumedHostRate * static_cast<double>(all.size());
+  if (all.size() == 1) strategy = MultiGpu::partition;
+  for (std::size_t i = 0; strategy != MultiGpu::independent && i < all.size(); ++i) {
+    for (Device* peer : all) {
+      if (all[i] == peer || all[i]->make_peer(*peer)) continue;
+      if (options_.strategy != MultiGpu::automatic) {
+        reason = "the GPUs cannot read each other's memory: give --multi-gpu=independent";
+        return false;
       }
+      strategy = MultiGpu::independent;
     }
   }
-  found_ = true;
+  all_ = std::move(all);
   return true;
 }
 
@@ -88,10 +83,10 @@ std::uint64_t GpuAccelerator::usable_bytes() const {
   std::uint64_t usable = ~std::uint64_t{0};
   for (const Device* device : all_) {
     const DeviceInfo info = device->info();
-    const std::uint64_t free = std::min(info.free_bytes, info.total_bytes / users_);
+    const std::uint64_t free = std::min(info.free_bytes, info.total_bytes / found_.users);
     usable = std::min(usable, free - std::min(free / kSparePart, kSpareBytes));
   }
-  if (options_.memory_bytes != 0) usable = std::min(usable, options_.memory_bytes / users_);
+  if (options_.memory_bytes != 0) usable = std::min(usable, options_.memory_bytes / found_.users);
   return usable;
 }
 
@@ -102,14 +97,26 @@ std::string GpuAccelerator::describe() const {
   for (const auto& [name, count] : names) {
     text += (text.empty() ? "" : ", ") + std::to_string(count) + " x " + name;
   }
-  if (all_.size() == 1) return text;
-  switch (strategy_) {
-    case MultiGpu::independent:
-      return text + ", independent";
-    case MultiGpu::p2p_merge:
-      return text + ", p2p-merge";
-    default:
-      return text + ", partition";
+  if (all_.size() > 1) text.append(", ").append(strategy_name(found_.strategy));
+  return text;
+}
+
+// What `divide`, which throws if memory is too small, makes of all memory.
+template <class Divide>
+std::optional<AcceleratorPlan> GpuAccelerator::planned(std::uint64_t input_bytes,
+                                                       std::string& reason, Divide divide) const {
+  try {
+    AcceleratorPlan plan;
+    const Division division = divide(plan);
+    plan.chunk_bytes = division.chunk_bytes;
+    plan.chunks = division.geometry.chunks;
+    plan.input_bytes = input_bytes;
+    plan.host_bytes = all_.size() * options_.driver_bytes;
+    plan.description = describe();
+    return plan;
+  } catch (const Error& error) {
+    reason = error.what();
+    return std::nullopt;
   }
 }
 
@@ -118,7 +125,7 @@ GpuAccelerator::Division GpuAccelerator::divide(const ChunkFormat& format, doubl
                                                 std::uint64_t memory_bytes,
                                                 std::uint64_t input_bytes,
                                                 std::size_t slice_bytes) const {
-  const std::size_t sharing = strategy_ == MultiGpu::independent ? 1 : all_.size();
+  const std::size_t sharing = found_.strategy == MultiGpu::independent ? 1 : all_.size();
   const auto plan = [&](std::uint64_t most_bytes, unsigned chunks) {
     Division division;
     division.geometry = ChunkGeometry::plan(*all_.front(), sharing, format, record_bytes,
@@ -157,21 +164,10 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan(const KeyLayout& layout,
              format_bytes(slice_bytes);
     return std::nullopt;
   }
-  try {
-    const Division division =
-        divide(format, record_bytes, usable_bytes(), input_bytes, slice_bytes);
-    AcceleratorPlan plan;
-    plan.chunk_bytes = division.chunk_bytes;
-    plan.chunks = division.geometry.chunks;
+  return planned(input_bytes, reason, [&](AcceleratorPlan& plan) {
     plan.slice_bytes = slice_bytes;
-    plan.input_bytes = input_bytes;
-    plan.host_bytes = all_.size() * options_.driver_bytes;
-    plan.description = describe();
-    return plan;
-  } catch (const Error& error) {
-    reason = error.what();
-    return std::nullopt;
-  }
+    return divide(format, record_bytes, usable_bytes(), input_bytes, slice_bytes);
+  });
 }
 
 // The result of `make` with as much of each device's memory as there is.
@@ -196,8 +192,9 @@ std::unique_ptr<ChunkSorter> GpuAccelerator::make_sorter(const KeyLayout& layout
   auto sorter = with_memory([&](std::uint64_t memory) {
     const Division division = divide(format, static_cast<double>(layout.record_bytes()), memory,
                                      plan.input_bytes, plan.slice_bytes);
-    return std::make_unique<GpuChunkSorter>(layout, unique, all_, division.geometry, strategy_,
-                                            staging, workers, mailbox, options_.time_line);
+    return std::make_unique<GpuChunkSorter>(layout, unique, all_, division.geometry,
+                                            found_.strategy, staging, workers, mailbox,
+                                            options_.time_line);
   });
   engine_ = &sorter->engine();
   return sorter;
@@ -231,21 +228,10 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan_general(const GeneralSorterS
   if (!find_within(most_host_bytes, needed_bytes(format, entry, entries), reason)) {
     return std::nullopt;
   }
-  try {
-    const GeneralStaging staging = GeneralStaging::plan(staging_bytes, spec.threads);
-    const Division division = divide_text(spec, usable_bytes(), staging.slice_bytes);
-    AcceleratorPlan plan;
-    plan.chunk_bytes = division.chunk_bytes;
-    plan.chunks = division.geometry.chunks;
-    plan.slice_bytes = staging.slice_bytes;
-    plan.input_bytes = spec.input_bytes;
-    plan.host_bytes = all_.size() * options_.driver_bytes;
-    plan.description = describe();
-    return plan;
-  } catch (const Error& error) {
-    reason = error.what();
-    return std::nullopt;
-  }
+  return planned(spec.input_bytes, reason, [&](AcceleratorPlan& plan) {
+    plan.slice_bytes = GeneralStaging::plan(staging_bytes, spec.threads).bytes;
+    return divide_text(spec, usable_bytes(), plan.slice_bytes);
+  });
 }
 
 std::unique_ptr<GeneralSorter> GpuAccelerator::make_text_sorter(const GeneralSorterSpec& spec,
@@ -253,8 +239,8 @@ std::unique_ptr<GeneralSorter> GpuAccelerator::make_text_sorter(const GeneralSor
                                                                 Mailbox& mailbox) {
   const GeneralStaging parts = GeneralStaging::plan(staging.size(), spec.threads);
   auto sorter = with_memory([&](std::uint64_t memory) {
-    const Division division = divide_text(spec, memory, parts.slice_bytes);
-    return std::make_unique<GpuGeneralSorter>(spec, all_, division.geometry, strategy_, parts,
+    const Division division = divide_text(spec, memory, parts.bytes);
+    return std::make_unique<GpuGeneralSorter>(spec, all_, division.geometry, found_.strategy, parts,
                                               staging, mailbox, options_.time_line);
   });
   engine_ = &sorter->engine();
@@ -265,7 +251,7 @@ std::unique_ptr<GeneralSorter> GpuAccelerator::make_text_sorter(const GeneralSor
 
 // A piece crosses the link once in each direction, which do not disturb each other much.
 double GpuAccelerator::merge_rate(std::string& reason) {
-  return find(0, reason) ? host_rate_ : 0;
+  return find(0, reason) ? found_.host_rate : 0;
 }
 
 std::vector<std::unique_ptr<PieceSorter>> GpuAccelerator::make_merge_sorters(

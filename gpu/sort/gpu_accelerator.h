@@ -8,7 +8,7 @@
 
 #include "base/time_line.h"
 #include "gpu/device/device.h"
-#include "gpu/device/multi_gpu.h"
+#include "gpu/device/topology.h"
 #include "gpu/sort/chunk_engine.h"
 #include "sort/accelerator.h"
 
@@ -68,6 +68,9 @@ class GpuAccelerator final : public Accelerator {
   bool find_within(std::uint64_t most_host_bytes, std::uint64_t bytes, std::string& reason);
   std::uint64_t usable_bytes() const;
   std::string describe() const;
+  template <class Divide>
+  std::optional<AcceleratorPlan> planned(std::uint64_t input_bytes, std::string& reason,
+                                         Divide divide) const;
   template <class Make>
   auto with_memory(Make make) const;
   Division divide_text(const GeneralSorterSpec& spec, std::uint64_t memory_bytes,
@@ -76,12 +79,8 @@ class GpuAccelerator final : public Accelerator {
                   std::uint64_t input_bytes, std::size_t slice_bytes) const;
 
   GpuOptions options_;
-  bool found_ = false;
-  std::vector<std::unique_ptr<Device>> devices_;
-  std::vector<Device*> all_;
-  MultiGpu strategy_ = MultiGpu::partition;
-  double host_rate_ = 0;
-  unsigned users_ = 1;
+  GpuOptions::Found found_;
+  std::vector<Device*> all_;             // of these, once they are ready
   const ChunkEngine* engine_ = nullptr;  // of the last sorter, while it lives
 };
 

@@ -34,9 +34,9 @@ GeneralStaging GeneralStaging::plan(std::size_t bytes, unsigned threads) {
     count = std::max(bytes / 2 / kMinBufferBytes, kMinBuffers);
   }
   GeneralStaging staging;
-  staging.packs = staging.slices = count;
-  staging.pack_bytes = staging.slice_bytes = round_down(bytes / (2 * count), kSectorBytes);
-  if (staging.slice_bytes < kSectorBytes) {
+  staging.count = count;
+  staging.bytes = round_down(bytes / (2 * count), kSectorBytes);
+  if (staging.bytes < kSectorBytes) {
     throw Error(ErrorCode::no_space,
                 memory_name() + " is too small for transfers to a GPU: give more");
   }
@@ -140,26 +140,25 @@ GpuGeneralSorter::GpuGeneralSorter(const GeneralSorterSpec& spec, std::vector<De
                                    const GeneralStaging& staging, std::span<std::byte> memory,
                                    Mailbox& mailbox, TimeLine* time_line)
     : geometry_(geometry),
-      slice_bytes_(staging.slice_bytes),
+      slice_bytes_(staging.bytes),
       engine_(std::move(devices),
               ChunkFormat::of_text(spec.keys->is_whole_record() && spec.keys->is_descending(),
                                    spec.terminator),
               geometry, strategy, mailbox, time_line) {
-  XXL_CHECK(geometry.slice_bytes == staging.slice_bytes);
+  XXL_CHECK(geometry.slice_bytes == staging.bytes);
   const double entry = text_entry_bytes(spec.record_bytes, spec.key_bytes);
-  const auto expected = static_cast<std::size_t>(static_cast<double>(staging.pack_bytes) /
-                                                 (entry + 16) * kItemReserve);
-  const std::size_t items = std::clamp<std::size_t>(expected, 1, staging.pack_bytes / 32);
-  XXL_CHECK(memory.size() >=
-            staging.packs * staging.pack_bytes + staging.slices * staging.slice_bytes);
-  for (std::size_t i = 0; i < staging.packs; ++i) {
+  const auto expected =
+      static_cast<std::size_t>(static_cast<double>(staging.bytes) / (entry + 16) * kItemReserve);
+  const std::size_t items = std::clamp<std::size_t>(expected, 1, staging.bytes / 32);
+  XXL_CHECK(memory.size() >= 2 * staging.count * staging.bytes);
+  for (std::size_t i = 0; i < staging.count; ++i) {
     packs_.push_back(std::make_unique<EntryPack>(
-        *spec.keys, memory.subspan(i * staging.pack_bytes, staging.pack_bytes),
+        *spec.keys, memory.subspan(i * staging.bytes, staging.bytes),
         std::min(items, geometry.piece_items), geometry.piece_bytes, geometry.slice_bytes - 1));
     free_packs_.push_back(packs_.back().get());
   }
-  memory = memory.subspan(staging.packs * staging.pack_bytes);
-  for (std::size_t i = 0; i < staging.slices; ++i) {
+  memory = memory.subspan(staging.count * staging.bytes);
+  for (std::size_t i = 0; i < staging.count; ++i) {
     slices_.push_back(memory.data() + i * slice_bytes_);
     free_slices_.push_back(i);
   }

@@ -20,7 +20,7 @@
 #include "base/mailbox.h"
 #include "base/time_line.h"
 #include "gpu/device/device.h"
-#include "gpu/device/multi_gpu.h"
+#include "gpu/device/topology.h"
 #include "gpu/sort/chunk_engine.h"
 #include "sort/general_sorter.h"
 
@@ -28,10 +28,8 @@ namespace xxl::gpu {
 
 // How staging memory of the host is divided: a half each way.
 struct GeneralStaging {
-  std::size_t pack_bytes = 0;
-  std::size_t packs = 0;  // number
-  std::size_t slice_bytes = 0;
-  std::size_t slices = 0;  // number
+  std::size_t bytes = 0;  // of a pack, and of a slice
+  std::size_t count = 0;  // of packs, and of slices
 
   // Of `bytes` for `threads` workers. Throws Error{no_space} if that is not enough to work with.
   static GeneralStaging plan(std::size_t bytes, unsigned threads);
@@ -43,7 +41,7 @@ double text_entry_bytes(double record_bytes, double key_bytes);
 class GpuGeneralSorter final : public GeneralSorter {
  public:
   // `geometry`: as ChunkGeometry::plan makes it for ChunkFormat::of_text and slices of
-  // `staging.slice_bytes`; `memory`: what `staging` divides; should be pinned. The devices, the
+  // `staging.bytes`; `memory`: what `staging` divides; should be pinned. The devices, the
   // memory, `spec.keys`, `mailbox` and `time_line` (which may be null) must outlive the sorter.
   // Throws Error{no_space} if other processes have taken a device's memory.
   GpuGeneralSorter(const GeneralSorterSpec& spec, std::vector<Device*> devices,

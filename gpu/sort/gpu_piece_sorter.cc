@@ -7,13 +7,6 @@
 #include "gpu/sort/key_tables.h"
 
 namespace xxl::gpu {
-namespace {
-
-std::uint64_t items_bytes(const ItemShape& shape, std::size_t count) {
-  return aligned(count * shape.key_bytes) + aligned(count * shape.value_bytes);
-}
-
-}  // namespace
 
 std::uint64_t GpuPieceSorter::memory_bytes(Device& device, const KeyLayout& layout,
                                            std::size_t capacity) {
@@ -21,7 +14,7 @@ std::uint64_t GpuPieceSorter::memory_bytes(Device& device, const KeyLayout& layo
   // Records that are items are gathered where they arrived.
   const unsigned copies = format.shape.by_address ? 2 : 1;
   return copies * aligned(capacity * layout.record_bytes()) +
-         2 * items_bytes(format.shape.item, capacity) +
+         2 * format.shape.item.area_bytes(capacity) +
          aligned(ChunkGeometry::scratch_bytes(device, format, capacity)) + kKeyTableBytes;
 }
 
@@ -38,23 +31,15 @@ GpuPieceSorter::GpuPieceSorter(Device& device, const KeyLayout& layout, bool uni
   XXL_CHECK(staging.size() >= capacity * layout.record_bytes());
   const ChunkFormat format = ChunkFormat::of(layout);
   shape_ = format.shape;
-  std::byte* at = memory_.data();
-  const auto take = [&](std::size_t bytes) {
-    std::byte* const taken = at;
-    at += aligned(bytes);
-    return taken;
-  };
-  records_ = take(capacity * layout.record_bytes());
-  stored_ = shape_.by_address ? take(capacity * layout.record_bytes()) : records_;
-  for (Items* items : {&loaded_, &sorted_}) {
-    items->keys = take(capacity * shape_.item.key_bytes);
-    if (shape_.item.value_bytes != 0) items->values = take(capacity * shape_.item.value_bytes);
-    items->count = capacity;
-  }
+  MemoryCutter areas(memory_.data());
+  records_ = areas.take(capacity * layout.record_bytes());
+  stored_ = shape_.by_address ? areas.take(capacity * layout.record_bytes()) : records_;
+  loaded_ = areas.take_items(shape_.item, capacity);
+  sorted_ = areas.take_items(shape_.item, capacity);
   const std::size_t scratch_bytes = ChunkGeometry::scratch_bytes(device, format, capacity);
-  scratch_ = {take(scratch_bytes), scratch_bytes};
-  std::byte* const table = take(kKeyTableBytes);
-  XXL_CHECK(at == memory_.data() + memory_.size());
+  scratch_ = {areas.take(scratch_bytes), scratch_bytes};
+  std::byte* const table = areas.take(kKeyTableBytes);
+  XXL_CHECK(areas.end() == memory_.data() + memory_.size());
   stream_ = device.make_stream();
   view_ = upload_key_view(layout, table, *stream_);
 }

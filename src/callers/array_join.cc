@@ -32,7 +32,6 @@
 #include "callers/key_fields.h"
 #include "gpu/join/array_join.h"
 #include "gpu/join/host_match.h"
-#include "gpu/join/join_shape.h"
 #include "job/phase_meter.h"
 #include "join/join_kind.h"
 #include "join/output_layout.h"

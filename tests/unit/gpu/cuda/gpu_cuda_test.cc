@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -88,6 +90,28 @@ class Bench {
   Device& device_;
   std::unique_ptr<Stream> stream_;
   std::vector<DeviceMemory> held_;
+};
+
+// Pins arrays while it lives.
+class Pinned {
+ public:
+  Pinned(Device& device, std::initializer_list<std::span<const std::byte>> arrays)
+      : device_(device) {
+    for (const auto& array : arrays) {
+      if (array.empty()) continue;
+      arrays_.emplace_back(const_cast<std::byte*>(array.data()), array.size());
+      device_.pin(arrays_.back());
+    }
+  }
+  ~Pinned() {
+    for (const auto& array : arrays_) device_.unpin(array);
+  }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  Device& device_;
+  std::vector<std::span<std::byte>> arrays_;
 };
 
 class Cuda : public testing::Test {
@@ -306,8 +330,9 @@ TEST_F(Cuda, joins_arrays_on_all_gpus_as_simulated) {
         for (std::size_t i = 0; i < count; ++i) devices.push_back(devices_[i].get());
         for (const bool host_rows : {false, true}) {
           ArrayJoiner joiner(devices, r_layout, s_layout,
-                             {.part_records = 9000, .host_rows = host_rows, .pin = true});
+                             {.part_records = 9000, .host_rows = host_rows});
           Bytes rows(bytes);
+          const Pinned pinned(*devices.front(), {r, s, rows});
           EXPECT_EQ(joiner.join(r, s, wanted, rows).rows(wanted) * joiner.row_bytes(wanted), bytes);
           EXPECT_TRUE(rows == expected) << r_record << " on " << count;
         }
@@ -339,10 +364,11 @@ TEST_F(Cuda, joins_by_hash_on_all_gpus_as_simulated) {
                              .batch_records = 8192,
                              .morsel_records = 1000,
                              .threads = 2,
-                             .host_probes = host_probes,
-                             .pin = true});
+                             .host_probes = host_probes});
           const std::size_t row_bytes = joiner.row_bytes(wanted);
+          const Pinned pinned_input(*devices.front(), {probe, build});
           Bytes rows(joiner.count(probe, build).rows(wanted) * row_bytes);
+          const Pinned pinned_rows(*devices.front(), {rows});
           joiner.join(probe, build, wanted, rows);
           EXPECT_EQ(joiner.near_part() < 1, memory != 0);
           std::vector<std::string> sorted;
@@ -354,12 +380,13 @@ TEST_F(Cuda, joins_by_hash_on_all_gpus_as_simulated) {
         };
         const auto expected = rows_of({&simulated_}, 0, false);
         // Room for a part of the table.
-        HashLaneShape part{.build_records = 12000,
-                           .build_record_bytes = build_format.record_bytes,
-                           .batch_records = 4096,
-                           .probe_record_bytes = probe_format.record_bytes,
-                           .row_bytes = probe_format.record_bytes + build_format.record_bytes -
-                                        build_format.key_bytes()};
+        const std::size_t build_bytes = build_format.record_bytes;
+        const HashJoinShape part{.build_records = 12000,
+                                 .build_record_bytes = build_bytes,
+                                 .batch = {.records = 4096,
+                                           .record_bytes = probe_format.record_bytes,
+                                           .row_bytes = probe_format.record_bytes + build_bytes -
+                                                        build_format.key_bytes()}};
         std::vector<Device*> devices;
         for (const auto& device : devices_) {
           devices.push_back(device.get());

@@ -147,7 +147,7 @@ TEST(GpuTopology, peers_with_fast_links_partition) {
 
 TEST(GpuTopology, one_gpu_is_independent) {
   EXPECT_EQ(choose_strategy(GpuLinks(1), Gpus{0}), MultiGpu::independent);
-  EXPECT_EQ(choose_gpus(GpuLinks(2), 1).strategy, MultiGpu::independent);
+  EXPECT_EQ(choices_by_count(GpuLinks(2)).front().strategy, MultiGpu::independent);
 }
 
 TEST(GpuTopology, a_pair_that_is_no_peers_makes_all_independent) {

@@ -48,7 +48,7 @@ struct Pieces {
     return all;
   }
 
-  Item& at(const Place& place) { return memory.at(place.piece).at(place.item); }
+  Item& at(const ItemPlace& place) { return memory.at(place.piece).at(place.item); }
 
   // As Stream::cut does it.
   std::vector<std::uint64_t> cut(const Fragments& sequences, std::uint64_t rank) {
