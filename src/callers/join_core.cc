@@ -101,7 +101,7 @@ GeneralJoinOptions options_of(const JoinSpec& spec, const Grant& grant, CallerJo
   options.input_callers = {&inputs[1], &inputs[0]};
   options.s_first = true;
   options.syntax.counted = true;
-  options.keys = {std::make_shared<LeadingKey>(), std::make_shared<LeadingKey>()};
+  for (RecordRules& rules : options.rules) rules.keys = std::make_shared<LeadingKey>();
   options.shared = shared;
   options.make_rows = [] { return std::make_unique<CallerRows>(); };
   if (spec.matches_nothing) {

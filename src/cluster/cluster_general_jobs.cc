@@ -41,7 +41,7 @@ ClusterReport cluster_general_join(const GeneralJoinOptions& options, Peers& pee
     if (!join.count_only) cluster.open_output(options);
     std::array<Inputs, kJoinSides> inputs;
     for (std::size_t side = 0; side < kJoinSides; ++side) {
-      auto& first_record = join.first_record[side];
+      auto& first_record = join.rules[side].first_record;
       GeneralShare share = cluster.open_input({join.inputs[side]}, join.input_syntax(side),
                                               join.syntax.header || first_record);
       if (!join.syntax.header) {  // not that of the share, but that of the input

@@ -20,14 +20,20 @@
 
 namespace xxl {
 
-// What is joined and how. Shared by all threads.
-struct JoinRules {
+// Which rows there are.
+struct RowRules {
   JoinShape shape;
+  // Makes a writer of rows. From many threads, once the first records are known.
+  std::function<std::unique_ptr<JoinRows>()> make_rows;
+  // True of a record of R whose key equals no other, not even itself, as NULL in SQL; may be empty.
+  // From many threads, once the first records are known.
+  std::function<bool(std::string_view r)> matches_nothing;
+};
+
+// What is joined and how. Shared by all threads.
+struct JoinRules : RowRules {
   // Of both sides alike: equal byte strings are equal keys.
   std::array<const KeyExtractor*, kJoinSides> keys{};
-  // True of an R whose key equals no other, not even itself; may be empty. From many threads.
-  std::function<bool(std::string_view r)> matches_nothing;
-  std::function<std::unique_ptr<JoinRows>()> make_rows;
   RecordSyntax syntax;           // of the rows
   std::size_t buffer_bytes = 0;  // of rows, for each thread; as much again for parts of S's
 };

@@ -1,4 +1,4 @@
-// Merges runs of text, cell by cell. See docs/text.md. A CellWork consumes the cells: a sort writes
+// Merges runs of text, cell by cell. See docs/general-sort.md. A CellWork consumes the cells: a sort writes
 // their records to the output (cell_emitter.h), a join has runs of two inputs and joins each cell's
 // records.
 //

@@ -74,11 +74,11 @@ void set_lines(const LineJoin& lines, GeneralJoinOptions& join) {
   const ByteClasses classes = current_byte_classes();
   if (lines.auto_row) format->field_counts.emplace();
   for (std::size_t side = 0; side < kJoinSides; ++side) {
-    join.keys[side] = make_field_keys({.syntax = lines.syntax,
-                                       .fields = lines.key_fields[side],
-                                       .ignore_case = lines.ignore_case});
+    join.rules[side].keys = make_field_keys({.syntax = lines.syntax,
+                                             .fields = lines.key_fields[side],
+                                             .ignore_case = lines.ignore_case});
     if (!lines.auto_row) continue;
-    join.first_record[side] = [format, side, classes](std::string_view line) {
+    join.rules[side].first_record = [format, side, classes](std::string_view line) {
       LineFields fields(format->syntax, classes);
       fields.parse(line);
       (*format->field_counts)[side] = fields.size();

@@ -83,8 +83,9 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, bool che
               GeneralJoinOptions& join) {
   const auto own = [sides, side]() -> RowSide& { return (*sides)[side]; };
   const std::string path = join.inputs[side];
+  RecordRules& rules = join.rules[side];
   if (join.syntax.header) {
-    join.keys_of_header[side] = [own, path](std::string_view header) {
+    rules.keys_of_header = [own, path](std::string_view header) {
       check_header(header, own().order.fields, path);
       resolve_columns(own().order, header, path);
       own().make();
@@ -92,9 +93,9 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, bool che
     };
   } else {
     own().make();
-    join.keys[side] = own().keys;
+    rules.keys = own().keys;
   }
-  join.first_record[side] = [own, path, has_header = join.syntax.header](std::string_view row) {
+  rules.first_record = [own, path, has_header = join.syntax.header](std::string_view row) {
     RowFields fields;
     fields.parse(without_byte_order_mark(row), own().order.fields);
     if (fields.fault() && !has_header) {
@@ -104,7 +105,7 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, bool che
     own().width = fields.fault() ? 0 : fields.size();
     own().carriage_return = row.ends_with('\r');
   };
-  join.malformed[side] = [own, checks_width](std::string_view row) {
+  rules.malformed = [own, checks_width](std::string_view row) {
     return own().check(row, checks_width);
   };
 }

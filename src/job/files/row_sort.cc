@@ -115,8 +115,9 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
         .key_text = [keys](std::string_view row) { return key_text(keys->order, row); }};
   };
   sort.fold = [fold_options] { return make_row_fold(fold_options()); };
-  sort.header_written = [fold_options](std::string_view header) {
-    return folded_header(header, fold_options());
+  sort.header_of_output = [fold_options](std::optional<std::string> header) {
+    if (header) header = folded_header(*header, fold_options());
+    return header;
   };
 }
 

@@ -1,8 +1,8 @@
 // The public entry to sorting binary records.
 #include "job/fixed_sort/fixed_sort.h"
 
-#include "job/attempts.h"
 #include "job/fixed_sort/fixed_sorting.h"
+#include "job/job_steps.h"
 
 namespace xxl {
 

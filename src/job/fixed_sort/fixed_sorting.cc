@@ -63,18 +63,18 @@ void FixedSorting::plan_again(const FixedSortOptions& options,
   take(make_sort_plan(options, layout_, inputs_, surroundings));
 }
 
-SortReport FixedSorting::run() {
+void FixedSorting::open() {
   check_parts(options_, true);
   output_ = std::make_unique<Output>(options_, most_output_bytes());
   set_up();
-  if (options_.merge_only) {
-    read_triggers();
-  } else {
-    form_runs();
-  }
+}
+
+void FixedSorting::form() {
+  options_.merge_only ? read_triggers() : form_runs();
+}
+
+void FixedSorting::merge() {
   if (!sorted_into_output_) merge_runs(true);
-  finish();
-  return report_;
 }
 
 void FixedSorting::write_again() {
@@ -83,17 +83,14 @@ void FixedSorting::write_again() {
   records_folded_ = 0;
   output_ = std::make_unique<Output>(options_, 0);
   merge_runs(true);
-  finish();
+  check();
+  publish();
 }
 
 void FixedSorting::make_runs(std::span<std::byte> region) {
   given_memory_ = region;
   set_up();
-  if (options_.merge_only) {
-    read_triggers();
-  } else {
-    form_runs();
-  }
+  form();
   merge_runs(false);
   large_sorters_.clear();
   pinned_.reset();
@@ -483,14 +480,14 @@ void FixedSorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& w
     link = {options_.accelerator->merge_rate(reason),
             geometry_.large_piece_records * run_layout().record_bytes()};
   }
-  MergeStretches stretches(merge_state(waits), bytes_of(runs), workers_->width());
+  MergeStretches stretches(merge_totals(waits), bytes_of(runs), workers_->width());
   for (merger.pump(); !merger.finished(); merger.pump()) {
     if (stage.full() || (stopped_ && target == nullptr)) merger.stop();
     const std::uint64_t bytes = merge.wait(waits) * run_layout().record_bytes();
     meter_.advance(bytes);
     report_.merged_bytes += bytes;
     MergeStretch stretch;
-    if (may_hand_over && stretches.ends(merge_state(waits), stretch) &&
+    if (may_hand_over && stretches.ends(merge_totals(waits), stretch) &&
         accelerator_pays_in_merge(stretch, link)) {
       hand_over(merger);
       may_hand_over = false;
@@ -511,7 +508,7 @@ void FixedSorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& w
   }
 }
 
-MergeStretches::State FixedSorting::merge_state(const WaitTimes& waits) const {
+MergeStretches::Totals FixedSorting::merge_totals(const WaitTimes& waits) const {
   const std::chrono::duration<double> now = Clock::now().time_since_epoch();
   return {now.count(), waits.read_seconds() + waits.write_seconds(), workers_->busy_seconds(),
           report_.merged_bytes};
@@ -566,12 +563,15 @@ void FixedSorting::check_output() const {
               "records were lost on the way: the output was discarded; " + std::string(advice));
 }
 
-void FixedSorting::finish() {
+void FixedSorting::check() {
   meter_.begin(Phase::finishing, 0);
+  if (!stopped_) check_output();
+}
+
+void FixedSorting::publish() {
   if (stopped_) {
     meter_.end("finish");
   } else {
-    check_output();
     output_->publish(output_records_ * output_layout_.record_bytes(), *io_, meter_, WaitTimes(),
                      [this](io::File& output) {
                        check_sorted(options_, output_hash_, output, region_, geometry_.threads);

@@ -26,6 +26,7 @@
 #include "job/fixed_sort/sort_plan.h"
 #include "job/inputs.h"
 #include "job/job_io.h"
+#include "job/job_steps.h"
 #include "job/output.h"
 #include "job/phase_meter.h"
 #include "merge/run_merger.h"
@@ -56,7 +57,12 @@ class FixedSorting final : public CallerSort {
   // Plans again, as long as nothing has been done.
   void plan_again(const FixedSortOptions& options, const SortSurroundings& surroundings);
 
-  SortReport run() override;
+  SortReport run() override { return run_steps(*this); }
+  void open();
+  void form();
+  void merge();
+  void check();
+  void publish();
   void write_again() override;
   void stop_writing() override { stopped_ = true; }
   // After a failure of an optional accelerator: true if nothing has been output.
@@ -122,10 +128,9 @@ class FixedSorting final : public CallerSort {
   void merge_runs(bool into_output);
   void merge(const std::vector<Run>& runs, Run* target, WaitTimes& waits);
   void hand_over(RunMerger& merger);
-  MergeStretches::State merge_state(const WaitTimes& waits) const;
+  MergeStretches::Totals merge_totals(const WaitTimes& waits) const;
   std::unique_ptr<BlockSink> make_scratch_sink(Run& run, io::BufferPool& buffers);
   void drain(BlockSink& sink, WaitTimes& waits);
-  void finish();
   void check_output() const;
   std::uint64_t most_output_bytes() const {
     return options_.written_of(inputs_.bytes / layout_.record_bytes()) *

@@ -35,7 +35,7 @@ bool accelerator_pays_in_merge(const MergeStretch& stretch, const MergeLink& lin
   return left * (cpu_seconds_a_byte - seconds_a_byte) > kHandOverSeconds;
 }
 
-bool MergeStretches::ends(const State& now, MergeStretch& stretch) {
+bool MergeStretches::ends(const Totals& now, MergeStretch& stretch) {
   const std::uint64_t bytes = now.bytes - begin_.bytes;
   const double seconds = now.seconds - begin_.seconds;
   if (bytes < std::max<std::uint64_t>(total_bytes_ / kStretches, 1)) return false;

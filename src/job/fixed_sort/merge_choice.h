@@ -33,22 +33,22 @@ bool accelerator_pays_in_merge(const MergeStretch& stretch, const MergeLink& lin
 class MergeStretches {
  public:
   // So far: of a merge that goes on, or sums of several merges.
-  struct State {
+  struct Totals {
     double seconds = 0;
     double wait_seconds = 0;
     double busy_seconds = 0;
     std::uint64_t bytes = 0;
   };
   // `begin`: when the merge of `total_bytes` begins.
-  MergeStretches(const State& begin, std::uint64_t total_bytes, unsigned workers)
+  MergeStretches(const Totals& begin, std::uint64_t total_bytes, unsigned workers)
       : begin_(begin), total_bytes_(total_bytes), workers_(workers) {}
 
   // True if a stretch ends here; then it is in `stretch`, and the next one begins. The start of the
   // merge belongs to none: it fills the memory, at any speed of the disks.
-  bool ends(const State& now, MergeStretch& stretch);
+  bool ends(const Totals& now, MergeStretch& stretch);
 
  private:
-  State begin_;
+  Totals begin_;
   std::uint64_t total_bytes_;
   unsigned workers_;
   std::uint64_t bytes_before_ = 0;  // of stretches that have ended

@@ -308,9 +308,8 @@ void check_sorted_general(const GeneralSortOptions& options,
     memory = least.span();
   }
   GeneralSortOptions check = options;
-  check.keys = std::move(keys);  // the header has been seen
-  check.keys_of_header = {};
-  check.malformed = {};  // such records are not written
+  // The header has been seen, and malformed records are not written.
+  static_cast<RecordRules&>(check) = {.keys = std::move(keys)};
   check.syntax.skip_malformed = false;
   const std::string path = output.path();
   Inputs inputs;

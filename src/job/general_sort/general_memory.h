@@ -1,4 +1,4 @@
-// The memory of a general sort: one region, divided among its phases. See docs/text.md.
+// The memory of a general sort: one region, divided among its phases. See docs/general-sort.md.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,7 @@
-// The general sort from end to end. In order: open the inputs; divide the memory; open the output;
-// form runs; merge them, in as many passes as needed; check that what went in came out; publish.
-// Nothing appears before the last step.
+// The general sort from end to end, in the steps of every job (job_steps.h).
 #include "job/general_sort/general_sort.h"
-#include "job/attempts.h"
 #include "job/job_io.h"
+#include "job/job_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -71,7 +69,13 @@ class GeneralSorting final : public CallerSort {
 
   SortPlan plan() const;
   std::string planned_backend() const { return backend_name(options_, is_little_); }
-  SortReport run() override;
+  SortReport run() override { return run_steps(*this); }
+  void open();
+  void form();
+  void merge();
+  void check();
+  void publish();
+  const SortReport& report() const { return report_; }
   void write_again() override;
   void stop_writing() override { stopped_ = true; }
   // After an accelerator has failed: true if the CPU may take over.
@@ -86,7 +90,6 @@ class GeneralSorting final : public CallerSort {
   GeneralSortOptions with_memory(std::uint64_t memory) const;
   bool merges_with(std::uint64_t memory, const LongRecords& needs);
   std::uint64_t joined_needed(std::size_t longest);
-  void sort();
   void form_runs();
   void begin_output(std::uint64_t bytes);
   void merge_formed();
@@ -100,7 +103,6 @@ class GeneralSorting final : public CallerSort {
   RecordMerge::OnDisorder on_disorder() const;
   void write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                    RecordMerge::OnDisorder on_disorder = {});
-  void finish();
   io::ReadBack::Reader reader_of_output();
   void check_output(const MultisetHash& written, const MultisetHash& removed,
                     const MultisetHash& input) const;
@@ -177,7 +179,6 @@ void GeneralSorting::take_header(std::size_t input, std::string_view header) {
   if (!header_) {
     header_ = std::string(header);
     header_input_ = input;
-    if (options_.keep_header) options_.keep_header(header);
     if (options_.keys_of_header) {
       keys_ = sorting_keys(options_.tags,
                            options_.keys_of_header(is_row ? without_line_end(header) : header));
@@ -212,7 +213,7 @@ void GeneralSorting::check_shared_tables() const {
     throw Error(ErrorCode::no_space, kTooManyTables);
 }
 
-SortReport GeneralSorting::run() {
+void GeneralSorting::open() {
   check_shared_tables();
   report_.plan = plan();
   const bool is_whole = inputs_.size_known && !options_.skip && !options_.limit &&
@@ -226,14 +227,14 @@ SortReport GeneralSorting::run() {
   scratch_ = std::make_unique<LazyScratch>(options_, memory_, *io_, monitor_);
   meter_.watch(*io_, *workers_);
   if (assumes_sorted_) scratch_->reserve();
-  perform([this] { options_.merge_only ? merge_files() : sort(); });
-  return report_;
 }
 
 void GeneralSorting::write_again() {
   XXL_CHECK(options_.repeatable);
   stopped_ = false;
   perform([this] { merge_formed(); });
+  check();
+  publish();
 }
 
 void GeneralSorting::perform(const std::function<void()>& work) {
@@ -247,7 +248,6 @@ void GeneralSorting::perform(const std::function<void()>& work) {
         return options_.merge_only ? merges_with(memory, needs)
                                    : geometry_for(with_memory(memory), inputs_, needs).has_value();
       });
-  finish();
 }
 
 // The options, if `memory` were given in place of -S.
@@ -288,13 +288,17 @@ std::uint64_t GeneralSorting::joined_needed(std::size_t longest) {
   return needed + (before == 0 ? 0 : JoinedRecord::memory_bytes(before));
 }
 
-void GeneralSorting::sort() {
-  form_runs();
-  if (GeneralOffload* const offload = formation_->offload_that_holds_all()) {
+void GeneralSorting::form() {
+  if (!options_.merge_only) perform([this] { form_runs(); });
+}
+
+void GeneralSorting::merge() {
+  perform([this] {
+    if (options_.merge_only) return merge_files();
+    GeneralOffload* const offload = formation_->offload_that_holds_all();
+    if (offload == nullptr) return merge_formed();
     write_sorted(*offload, formation_->record_bytes());
-  } else {
-    merge_formed();
-  }
+  });
 }
 
 void GeneralSorting::form_runs() {
@@ -325,10 +329,9 @@ void GeneralSorting::begin_output(std::uint64_t bytes) {
   const RecordSyntax& syntax = options_.output_syntax();
   destination_.begin(bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
                      syntax.record_bytes, memory_, *io_);
-  std::optional<std::string> header = options_.header_kept ? options_.header_kept() : header_;
-  if (!header || options_.keep_header) return;
-  if (options_.header_written) header = options_.header_written(*header);
-  destination_.text().write_header(destination_.tickets()++, *header, syntax);
+  const auto& of_output = options_.header_of_output;
+  const std::optional<std::string> header = of_output ? of_output(header_) : header_;
+  if (header) destination_.text().write_header(destination_.tickets()++, *header, syntax);
 }
 
 // Merges all runs into the output.
@@ -525,12 +528,15 @@ void GeneralSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> curs
   writer.finish();
 }
 
-void GeneralSorting::finish() {
+void GeneralSorting::check() {
   meter_.begin(Phase::finishing, 0);
   monitor_.check();
   const auto sums = destination_.sums(std::array{totals_.written, totals_.removed, input_hash_});
   if (!stopped_) check_output(sums[0], sums[1], sums[2]);
   if (options_.check_input) options_.check_input(input_hash_);
+}
+
+void GeneralSorting::publish() {
   report_.output_in_place = destination_.publish(*io_, meter_, reader_of_output());
   report_.records_in = input_hash_.records;
   report_.records_out = totals_.records_out;

@@ -1,6 +1,6 @@
 // Sorting lines and rows of text, of any size and number: the public entry.
 //
-// How it works: docs/text.md.
+// How it works: docs/general-sort.md.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/checksum.h"
@@ -18,7 +17,7 @@
 #include "job/result_range.h"
 #include "record/group_fold.h"
 #include "record/group_selection.h"
-#include "record/key_extractor.h"
+#include "record/record_rules.h"
 #include "record/record_syntax.h"
 #include "record/record_tags.h"
 
@@ -26,17 +25,7 @@ namespace xxl {
 
 class SharedJob;
 
-struct GeneralSortOptions : JobOptions, ResultRange {
-  std::shared_ptr<const KeyExtractor> keys;
-  // With a header: gets that of the first input and returns the keys, in place of `keys`. May throw
-  // Error. If set, the header of every input is checked to be the same.
-  std::function<std::shared_ptr<const KeyExtractor>(std::string_view header)> keys_of_header;
-  // With a header: what is written in its place; may be empty, then it is written as it was read.
-  std::function<std::string(std::string_view header)> header_written;
-  // Gets the first record of each input that is no header, before any other; may be empty.
-  std::function<void(std::string_view record)> first_record;
-  // Says what is wrong with a record, or nothing; may be empty. From many threads.
-  std::function<std::optional<std::string>(std::string_view record)> malformed;
+struct GeneralSortOptions : JobOptions, ResultRange, RecordRules {
   RecordSyntax syntax;
   std::vector<std::string> inputs;  // "-" is standard input
   bool unique = false;              // of records with equal keys, the first
@@ -49,18 +38,15 @@ struct GeneralSortOptions : JobOptions, ResultRange {
   RecordTags tags;
   bool writes_tags = false;                 // to the output, as a part of the records
   std::optional<RecordSyntax> output_as{};  // the output's syntax, if it is not that of the inputs
-  // With a header: gets that of the first input, which is not written then.
-  std::function<void(std::string_view header)> keep_header;
-  // The header of the output, if the inputs have none: called before the first record is written.
-  std::function<std::optional<std::string>()> header_kept;
+  // Gets the header of the inputs, if there is one, and returns that of the output. Called before
+  // the first record is written. Empty: they are the same.
+  std::function<std::optional<std::string>(std::optional<std::string> header)> header_of_output;
   std::uint64_t most_input_bytes = 0;     // of inputs whose size is not known: no more come; or 0
   std::optional<StoredRecords> stored{};  // of such inputs, or of those that are shared: what comes
   // Throws if these are not the records that were to be read; called before the output appears.
   std::function<void(const MultisetHash& records)> check_input;
-  bool merge_only = false;  // -m
-  bool repeatable = false;  // the output may be written again (CallerSort)
-  // With parts by a key: gives that key once the header is known.
-  std::function<std::shared_ptr<const KeyExtractor>()> keys_of_parts;
+  bool merge_only = false;       // -m
+  bool repeatable = false;       // the output may be written again (CallerSort)
   bool check_merged = true;      // -m of an input that is not in order is an error
   std::string compress_program;  // --compress-program: filters scratch blocks; empty: none
   // Called once, from any thread, if that cannot be run: the sort goes on without it. Empty: that

@@ -57,10 +57,7 @@ GeneralSortOptions options_by_place(const GeneralSortOptions& options) {
   GeneralSortOptions by_place = half_of(options);
   by_place.unique = false;
   by_place.tags.kind = RecordTags::Kind::given;
-  by_place.keys = nullptr;
-  by_place.keys_of_header = nullptr;
-  by_place.first_record = nullptr;
-  by_place.malformed = nullptr;
+  static_cast<RecordRules&>(by_place) = {};
   by_place.output_as = options.syntax;
   by_place.syntax = RecordSyntax{.counted = true};
   return by_place;
@@ -127,7 +124,10 @@ void KeptOrder::sort_by_key() noexcept {
     GeneralSortOptions& by_key = by_key_options_;
     by_key.output_caller = &found_;
     by_key.stop = stop_.get_token();
-    by_key.keep_header = [this](std::string_view header) { header_ = std::string(header); };
+    by_key.header_of_output = [this](std::optional<std::string> header) {
+      header_ = std::move(header);
+      return std::nullopt;
+    };
     by_key_ = make_general_caller_sort(by_key, std::move(inputs_))->run();
   } catch (...) {
     failure_ = std::current_exception();
@@ -166,7 +166,7 @@ void KeptOrder::move_records() noexcept {
 
 SortReport KeptOrder::sort_by_place() {
   GeneralSortOptions& by_place = by_place_options_;
-  by_place.header_kept = [this] { return header_; };
+  by_place.header_of_output = [this](const auto& /*none*/) { return header_; };
   by_place.check_input = [this](const MultisetHash& records) {
     check_permutation({by_key_.records_out, by_key_.checksum}, records);
   };

@@ -1,9 +1,8 @@
-// The general join from end to end. In order: open the inputs; divide the memory; form runs of what
-// is not sorted; join, by cells of all runs, or record by record where an input comes sorted; check
-// that what was read was joined; publish. Nothing appears before the last step.
+// The general join from end to end, in the steps of every job (job_steps.h): by cells of all runs,
+// or record by record where an input comes sorted.
 #include "job/join/general_join.h"
-#include "job/attempts.h"
 #include "job/job_io.h"
+#include "job/job_steps.h"
 
 #include <algorithm>
 #include <memory>
@@ -51,7 +50,17 @@ class GeneralJoining final : public GeneralJoin {
 
   JoinPlan plan() const;
   std::string planned_backend() const { return backend_name(options_, is_little_); }
-  JoinReport run() override;
+  JoinReport run() override { return run_steps(*this); }
+  void open();
+  void form() {
+    perform([this] { form_runs(); });
+  }
+  void merge() {
+    perform([this] { join(); });
+  }
+  void check();
+  void publish();
+  const JoinReport& report() const { return report_; }
   bool may_start_again() const { return false; }  // no accelerator is used
 
  private:
@@ -64,6 +73,7 @@ class GeneralJoining final : public GeneralJoin {
   void plan_memory();
   GeneralMemory& memory() const;
   std::size_t table_bytes() const;
+  void perform(const std::function<void()>& work);
   void form_runs();
   void reduce_runs(BlockMemory& blocks);
   void set_rules();
@@ -74,7 +84,6 @@ class GeneralJoining final : public GeneralJoin {
   void join_cells(std::vector<MergeSource> sources, std::uint64_t cell_bytes, BlockMemory& blocks,
                   const KeyRange& range = {});
   void join_streams(BlockMemory& blocks);
-  void finish();
   void check_sides() const;
   const GeneralJoinOptions& options_;
   const std::array<bool, kJoinSides> guessed_;
@@ -93,7 +102,7 @@ class GeneralJoining final : public GeneralJoin {
   std::optional<GroupStore> group_;
   JoinRules rules_;
   GeneralDestination destination_{options_, options_.shared, monitor_};
-  GeneralOutput* text_output_ = nullptr;  // null if rows are only counted
+  GeneralOutput* output_ = nullptr;  // null if rows are only counted
   Ticket tickets_{};
   JoinTotals totals_;
 };
@@ -238,7 +247,7 @@ JoinPlan GeneralJoining::plan() const {
   return plan;
 }
 
-JoinReport GeneralJoining::run() {
+void GeneralJoining::open() {
   report_.plan = plan();
   if (!options_.count_only) destination_.open(options_.expected_bytes.has_value(), 0);
   io_ = open_io(options_, {}, is_little_);
@@ -249,14 +258,12 @@ JoinReport GeneralJoining::run() {
   meter_.watch(*io_, *workers_);
   group_memory_ = MemoryRegion(budget_.group_bytes);
   group_.emplace(group_memory_.span(), options_.scratch_dirs.front());
+}
+
+void GeneralJoining::perform(const std::function<void()>& work) {
   std::optional<JoinLongRecords> longest;
-  const auto form_and_join = [this] {
-    form_runs();
-    join();
-  };
   with_memory_advice(
-      options_.given_memory_bytes(), [&] { monitor_.run(form_and_join); },
-      [] { return LongRecords{}; },
+      options_.given_memory_bytes(), [&] { monitor_.run(work); }, [] { return LongRecords{}; },
       [&](std::uint64_t memory, const LongRecords& needs) {
         if (!longest) {
           longest = {sides_[0].longest_records(needs.longest),
@@ -264,8 +271,6 @@ JoinReport GeneralJoining::run() {
         }
         return fits(memory, *longest);
       });
-  finish();
-  return report_;
 }
 
 void GeneralJoining::form_runs() {
@@ -311,18 +316,16 @@ void GeneralJoining::reduce_runs(BlockMemory& blocks) {
 
 // Once both inputs have keys.
 void GeneralJoining::set_rules() {
-  rules_.shape = options_.shape;
+  static_cast<RowRules&>(rules_) = options_;
   rules_.keys = {&sides_[0].keys(), &sides_[1].keys()};
-  rules_.make_rows = options_.make_rows;
   rules_.syntax = options_.row_syntax();
   rules_.buffer_bytes = static_cast<std::size_t>(budget_.rows_bytes);
-  rules_.matches_nothing = options_.matches_nothing;
 }
 
 // Output goes here from now on; memory is not divided again.
 void GeneralJoining::open_sink() {
   if (options_.count_only) return;
-  text_output_ = &destination_.begin(options_.expected_bytes.value_or(0),
+  output_ = &destination_.begin(options_.expected_bytes.value_or(0),
                                      options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
                                      options_.row_bytes, memory(), *io_);
   write_header();
@@ -331,7 +334,7 @@ void GeneralJoining::open_sink() {
 void GeneralJoining::write_header() {
   if (!options_.header_row || !(sides_[0].header() || sides_[1].header())) return;
   const std::string header = options_.header_row({sides_[0].header(), sides_[1].header()});
-  text_output_->write_header(tickets_++, header, options_.syntax);
+  output_->write_header(tickets_++, header, options_.syntax);
 }
 
 // Merges what was sorted: both inputs by cells, if there is room for that.
@@ -355,7 +358,7 @@ void GeneralJoining::join() {
   } else {
     join_streams(blocks);
   }
-  if (text_output_ != nullptr) text_output_->finish();
+  if (output_ != nullptr) output_->finish();
   meter_.end("join");
 }
 
@@ -376,7 +379,7 @@ void GeneralJoining::join_shared(BlockMemory& blocks) {
     throw Error(ErrorCode::no_space, kTooManyTables);
   }
   join_cells(std::move(merge.sources), of_cell, blocks, merge.range);
-  if (text_output_ != nullptr) text_output_->finish();
+  if (output_ != nullptr) output_->finish();
   meter_.end("join");
 }
 
@@ -385,7 +388,7 @@ void GeneralJoining::join_cells(std::vector<MergeSource> sources, std::uint64_t 
                                 BlockMemory& blocks, const KeyRange& range) {
   set_rules();
   open_sink();
-  CellJoiner joiner(rules_, text_output_, tickets_, *group_, monitor_);
+  CellJoiner joiner(rules_, output_, tickets_, *group_, monitor_);
   GeneralMerger merger(std::move(sources),
                        {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
                         MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
@@ -424,7 +427,7 @@ void GeneralJoining::join_streams(BlockMemory& blocks) {
   }
   set_rules();
   open_sink();
-  RowOutput output(text_output_, tickets_++, rules_.syntax, rules_.buffer_bytes);
+  RowOutput output(output_, tickets_++, rules_.syntax, rules_.buffer_bytes);
   JoinEmitter emitter(rules_, output);
   KeyedRecords r(*cursors[0], *rules_.keys[0], on_disorder[0]);
   KeyedRecords s(*cursors[1], *rules_.keys[1], on_disorder[1]);
@@ -455,18 +458,20 @@ void GeneralJoining::check_sides() const {
   }
 }
 
-void GeneralJoining::finish() {
+void GeneralJoining::check() {
   meter_.begin(Phase::finishing, 0);
   monitor_.check();
   check_sides();
+  if (options_.count_only || totals_.written.records == totals_.rows) return;
+  throw Error(ErrorCode::corrupt, std::to_string(totals_.written.records) + " of " +
+                                      std::to_string(totals_.rows) +
+                                      " rows were written: the output was discarded; check "
+                                      "this machine's memory");
+}
+
+void GeneralJoining::publish() {
   if (!options_.count_only) {
-    if (totals_.written.records != totals_.rows) {
-      throw Error(ErrorCode::corrupt, std::to_string(totals_.written.records) + " of " +
-                                          std::to_string(totals_.rows) +
-                                          " rows were written: the output was discarded; check "
-                                          "this machine's memory");
-    }
-    report_.bytes_written = text_output_->bytes();
+    report_.bytes_written = output_->bytes();
     report_.output_in_place = destination_.publish(*io_, meter_);
   } else {
     meter_.end("finish");
@@ -514,9 +519,9 @@ std::array<bool, kJoinSides> guess_sorted(const GeneralJoinOptions& options) {
                       recognize_general(options.syntax, options.compressed_by_suffix));
   if (!inputs) return guessed;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    guessed[i] = !options.presorted[i] && options.keys[i] != nullptr &&
+    guessed[i] = !options.presorted[i] && options.rules[i].keys != nullptr &&
                  (*inputs)[i].size() >= options.memory_bytes / 2 &&
-                 looks_sorted((*inputs)[i], options.syntax, *options.keys[i]);
+                 looks_sorted((*inputs)[i], options.syntax, *options.rules[i].keys);
   }
   return guessed;
 }

@@ -1,6 +1,5 @@
-// The hash join from end to end. In order: open and measure the inputs; choose the side that is
-// held in memory and divide the memory; read it and build its table; stream the other side past it;
-// write what remains of the first; check that nothing was lost; publish.
+// The hash join from end to end, in the steps of every job (job_steps.h): one side becomes a table
+// in memory, the other is streamed past it, and what remains of the first is written.
 #include "job/join/hash_join.h"
 #include "base/task.h"
 #include "job/job_io.h"
@@ -21,6 +20,7 @@
 #include "base/units.h"
 #include "io/sequential_reader.h"
 #include "job/inputs.h"
+#include "job/job_steps.h"
 #include "job/join/hash_probe.h"
 #include "job/output.h"
 #include "job/phase_meter.h"
@@ -56,7 +56,12 @@ class HashJoining {
   // says why.
   bool plan();
   const JoinPlan& join_plan() const { return report_.plan; }
-  JoinReport run();
+  void open();
+  void form();   // the table
+  void merge();  // the other side with it
+  void check();
+  void publish();
+  const JoinReport& report() const { return report_; }
 
  private:
   using Work = std::function<void(std::size_t partition, const RecordNumbers& numbers)>;
@@ -66,16 +71,12 @@ class HashJoining {
   std::size_t record_bytes(JoinSide side) const { return layouts_[index_of(side)].record_bytes(); }
   JoinReport::Side& report_of(JoinSide side) { return report_.sides[index_of(side)]; }
 
-  void set_up();
   void for_partitions(const Work& work);
-  void build_table();
   WaitTimes read_build_side();
   std::unique_ptr<ProbeInput> make_probe_input(io::SequentialReader& reader);
-  void probe();
   ProbeWants probe_wants() const;
   void count_matched();
   std::uint64_t rows_of_build_side() const;
-  void finish();
 
   FixedJoinOptions options_;
   std::array<KeyLayout, kJoinSides> layouts_;
@@ -184,15 +185,7 @@ bool HashJoining::plan() {
   return true;
 }
 
-JoinReport HashJoining::run() {
-  set_up();
-  build_table();
-  probe();
-  finish();
-  return std::move(report_);
-}
-
-void HashJoining::set_up() {
+void HashJoining::open() {
   if (!options_.count_only) output_ = std::make_unique<Output>(options_, 0);
   workers_ = std::make_unique<Workers>(geometry_.threads);
   region_ = MemoryRegion(geometry_.region_bytes);
@@ -230,7 +223,7 @@ void HashJoining::for_partitions(const Work& work) {
   while (running_ > 0) mailbox_.wait_and_run();
 }
 
-void HashJoining::build_table() {
+void HashJoining::form() {
   meter_.begin(Phase::building_table, input(build_).bytes);
   table_ = std::make_unique<HashTable>(layouts_[index_of(build_)], layouts_[index_of(probe_)],
                                        RecordSlabs{slab_map_.data(), geometry_.slab_shift},
@@ -287,7 +280,7 @@ WaitTimes HashJoining::read_build_side() {
   return waits;
 }
 
-void HashJoining::probe() {
+void HashJoining::merge() {
   meter_.begin(Phase::probing, input(probe_).size_known ? input(probe_).bytes : 0);
   io::BufferPool output_blocks(output_memory_, geometry_.output_block_bytes);
   std::unique_ptr<BlockSink> sink;
@@ -365,7 +358,7 @@ std::uint64_t HashJoining::rows_of_build_side() const {
   return (is_r ? keeps_unmatched_r(kind) : keeps_unmatched_s(kind)) ? build_records_ - matched : 0;
 }
 
-void HashJoining::finish() {
+void HashJoining::check() {
   const std::uint64_t probed = report_of(probe_).records;
   const std::uint64_t expected = input(probe_).records(record_bytes(probe_)).value_or(probed);
   const bool all_written = output_ == nullptr || output_hash_.records == report_.rows;
@@ -376,6 +369,9 @@ void HashJoining::finish() {
                     " of " + std::to_string(report_.rows) +
                     " rows): its output was discarded; check this machine's memory");
   }
+}
+
+void HashJoining::publish() {
   if (output_ != nullptr) {
     report_.bytes_written = report_.rows * rows_.row_bytes();
     report_.checksum = output_hash_.sum;
@@ -404,7 +400,7 @@ JoinReport hash_join(const FixedJoinOptions& options) {
   if (!joining.plan()) {
     throw Error(ErrorCode::usage, "cannot join by hash: " + joining.join_plan().because);
   }
-  return joining.run();
+  return run_steps(joining);
 }
 
 }  // namespace xxl

@@ -81,7 +81,7 @@ class HashProbe {
  private:
   // Consecutive records of the input or of the table.
   struct Morsel {
-    ProbeInput::Piece piece;  // no records: in the table
+    ProbeInput::Records piece;  // no records: in the table
     std::size_t first = 0;    // there: its first number
     ProbeProgress progress;
     HashMatch* list = nullptr;

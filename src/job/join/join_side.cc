@@ -15,9 +15,8 @@ GeneralSortOptions sort_options(const GeneralJoinOptions& join, std::size_t side
   GeneralSortOptions sort;
   static_cast<JobOptions&>(sort) = join;
   sort.acceleration = Acceleration::never;
-  sort.keys = join.keys[side];
-  if (!join.syntax.header) sort.first_record = join.first_record[side];
-  sort.malformed = join.malformed[side];
+  static_cast<RecordRules&>(sort) = join.rules[side];
+  if (join.syntax.header) sort.first_record = nullptr;  // take_header() gives it the header
   sort.syntax = join.input_syntax(side);
   sort.inputs = {join.inputs[side]};
   sort.compressed_by_suffix = join.compressed_by_suffix;
@@ -48,7 +47,7 @@ GeneralJoinSide::GeneralJoinSide(const GeneralJoinOptions& options, JoinSide sid
       presorted_(options.presorted[index_]),
       options_(sort_options(options, index_)),
       inputs_(std::move(inputs)),
-      keys_(options.keys[index_]) {}
+      keys_(options_.keys) {}
 
 void GeneralJoinSide::plan(const GeneralPlanInput& input, Monitor& monitor) {
   memory_ = std::make_unique<GeneralMemory>(input, monitor);
@@ -73,9 +72,10 @@ void GeneralJoinSide::take_header(std::size_t file, std::string_view header) {
                 inputs_.files[file].path(), 0);
   }
   header_ = std::string(header);
-  if (join_.first_record[index_]) join_.first_record[index_](header);
-  if (join_.keys_of_header[index_]) {
-    keys_ = join_.keys_of_header[index_](join_.syntax.rows ? without_line_end(header) : header);
+  const RecordRules& rules = join_.rules[index_];
+  if (rules.first_record) rules.first_record(header);
+  if (rules.keys_of_header) {
+    keys_ = rules.keys_of_header(join_.syntax.rows ? without_line_end(header) : header);
   }
 }
 

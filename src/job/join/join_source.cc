@@ -1,5 +1,5 @@
 #include "job/join/join_source.h"
-#include "job/attempts.h"
+#include "job/job_steps.h"
 
 #include <algorithm>
 #include <map>

@@ -6,7 +6,7 @@
 
 namespace xxl {
 
-std::optional<ProbeInput::Piece> ProbeBlocks::next(std::size_t most) {
+std::optional<ProbeInput::Records> ProbeBlocks::next(std::size_t most) {
   release();
   reader_.pump();
   while (blocks_.empty() || blocks_.back().cut == blocks_.back().records) {
@@ -21,14 +21,14 @@ std::optional<ProbeInput::Piece> ProbeBlocks::next(std::size_t most) {
     blocks_.push_back({*block, records});
   }
   Block& block = blocks_.back();
-  const Piece piece{block.block.records.data() + block.cut * record_bytes_,
+  const Records piece{block.block.records.data() + block.cut * record_bytes_,
                     std::min(most, block.records - block.cut), first_ + blocks_.size() - 1};
   block.cut += piece.count;
   ++block.uses;
   return piece;
 }
 
-void ProbeBlocks::done(const Piece& piece) {
+void ProbeBlocks::done(const Records& piece) {
   --block(piece).uses;
   release();
 }
@@ -55,13 +55,13 @@ void ProbeBatches::fill() {
   for (;;) {
     c_.reader.pump();
     Batch& batch = batches_[filling_];
-    if (batch.state != State::filling) return;
+    if (batch.stage != Stage::filling) return;
     if (!waiting_) waiting_ = c_.reader.next();
     const bool at_end = !waiting_ && c_.reader.finished();
     if (!waiting_ && !at_end) return;
     const std::size_t records = at_end ? 0 : waiting_->records.size() / c_.layout.record_bytes();
     if (batch.records > 0 && (at_end || batch.records + records > c_.batch_records)) {
-      batch.state = State::full;
+      batch.stage = Stage::full;
       filling_ = 1 - filling_;
       continue;
     }
@@ -89,21 +89,21 @@ void ProbeBatches::distribute(std::size_t number, const io::RecordBlock& block) 
            });
 }
 
-std::optional<ProbeInput::Piece> ProbeBatches::next(std::size_t most) {
+std::optional<ProbeInput::Records> ProbeBatches::next(std::size_t most) {
   fill();
   Batch& batch = batches_[emptying_];
-  if (batch.state == State::full && batch.distributing == 0) {
+  if (batch.stage == Stage::full && batch.distributing == 0) {
     const HashPartitions& partitions = partitions_[emptying_];
     for (const Chain& chain : partitions.chains()) {
       partitions.slab_chains().append_segments(chain, batch.segments);
     }
     std::reverse(batch.segments.begin(), batch.segments.end());
-    batch.state = State::in_use;
+    batch.stage = Stage::in_use;
   }
   // All of both may be in pieces that are in use.
-  if (batch.state != State::in_use || batch.segments.empty()) return std::nullopt;
+  if (batch.stage != Stage::in_use || batch.segments.empty()) return std::nullopt;
   Segment& segment = batch.segments.back();
-  const Piece piece{segment.records, std::min(most, segment.count), emptying_};
+  const Records piece{segment.records, std::min(most, segment.count), emptying_};
   segment.records += piece.count * c_.layout.record_bytes();
   segment.count -= piece.count;
   if (segment.count == 0) batch.segments.pop_back();
@@ -112,7 +112,7 @@ std::optional<ProbeInput::Piece> ProbeBatches::next(std::size_t most) {
   return piece;
 }
 
-void ProbeBatches::done(const Piece& piece) {
+void ProbeBatches::done(const Records& piece) {
   Batch& batch = batches_[piece.place];
   if (--batch.uses > 0 || !batch.segments.empty()) return;
   partitions_[piece.place].clear();

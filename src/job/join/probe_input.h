@@ -29,7 +29,7 @@ namespace xxl {
 class ProbeInput {
  public:
   // Consecutive records.
-  struct Piece {
+  struct Records {
     const std::byte* records = nullptr;
     std::size_t count = 0;
     std::size_t place = 0;  // for the input's use
@@ -37,10 +37,10 @@ class ProbeInput {
 
   virtual ~ProbeInput() = default;
   // At most `most` records, more than 0; nothing if there are none now. They stay until done().
-  virtual std::optional<Piece> next(std::size_t most) = 0;
+  virtual std::optional<Records> next(std::size_t most) = 0;
   // One of the uses of the piece has ended; it has one, and one more for each again().
-  virtual void done(const Piece& piece) = 0;
-  virtual void again(const Piece& piece) = 0;
+  virtual void done(const Records& piece) = 0;
+  virtual void again(const Records& piece) = 0;
   // Nothing is left, and nothing is in use.
   virtual bool ended() const = 0;
   // Workers are busy with it.
@@ -54,9 +54,9 @@ class ProbeBlocks final : public ProbeInput {
   ProbeBlocks(io::SequentialReader& reader, std::size_t record_bytes, PhaseMeter& meter)
       : reader_(reader), record_bytes_(record_bytes), meter_(meter) {}
 
-  std::optional<Piece> next(std::size_t most) override;
-  void done(const Piece& piece) override;
-  void again(const Piece& piece) override { ++block(piece).uses; }
+  std::optional<Records> next(std::size_t most) override;
+  void done(const Records& piece) override;
+  void again(const Records& piece) override { ++block(piece).uses; }
   bool ended() const override { return reader_.finished() && blocks_.empty(); }
   bool busy() const override { return false; }
 
@@ -67,7 +67,7 @@ class ProbeBlocks final : public ProbeInput {
     std::size_t cut = 0;   // of them, in pieces
     std::size_t uses = 0;  // of pieces
   };
-  Block& block(const Piece& piece) { return blocks_[piece.place - first_]; }
+  Block& block(const Records& piece) { return blocks_[piece.place - first_]; }
   void release();
 
   io::SequentialReader& reader_;
@@ -96,16 +96,16 @@ class ProbeBatches final : public ProbeInput {
   // All of `context` must outlive it.
   explicit ProbeBatches(const Context& context);
 
-  std::optional<Piece> next(std::size_t most) override;
-  void done(const Piece& piece) override;
-  void again(const Piece& piece) override { ++batches_[piece.place].uses; }
+  std::optional<Records> next(std::size_t most) override;
+  void done(const Records& piece) override;
+  void again(const Records& piece) override { ++batches_[piece.place].uses; }
   bool ended() const override;
   bool busy() const override { return distributing_ > 0; }
 
  private:
-  enum class State { filling, full, in_use };
+  enum class Stage { filling, full, in_use };
   struct Batch {
-    State state = State::filling;
+    Stage stage = Stage::filling;
     std::uint64_t records = 0;
     Ticket tickets{};
     std::size_t distributing = 0;   // blocks

@@ -18,7 +18,7 @@ GeneralJoinOptions join_as_general(const FixedJoinOptions& join) {
   text.shape = shape_of(join.kind);
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     text.record_bytes[side] = join.formats[side].record_bytes;
-    text.keys[side] = std::make_shared<FormatKey>(join.formats[side]);
+    text.rules[side].keys = std::make_shared<FormatKey>(join.formats[side]);
   }
   text.row_bytes = layout->row_bytes();
   text.make_rows = [layout] { return std::make_unique<RecordRows>(layout); };

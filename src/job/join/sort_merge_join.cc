@@ -1,9 +1,9 @@
-// In order: open and plan; form the runs of the sides that are not in order, one after the other,
-// each with all of the memory; then merge both and join the streams, all at the same time; check
-// that what went in was joined; publish.
+// The join of records of a fixed size by order, in the steps of every job (job_steps.h): runs of
+// the sides that are not in order, one side after the other, each with all of the memory; then the
+// merge of both and the join of their streams at the same time.
 #include "job/join/sort_merge_join.h"
-#include "job/attempts.h"
 #include "job/job_io.h"
+#include "job/job_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -47,7 +47,12 @@ class SortMergeJoin {
   SortMergeJoin(const FixedJoinOptions& options, const Attempt& attempt);
 
   const JoinPlan& plan() const { return report_.plan; }
-  JoinReport run();
+  void open();
+  void form();
+  void merge();
+  void check();
+  void publish();
+  const JoinReport& report() const { return report_; }
   // After a failure of an optional accelerator: true if nothing has been output, and the inputs can
   // be read again.
   bool may_start_again() const {
@@ -57,7 +62,7 @@ class SortMergeJoin {
   }
 
  private:
-  struct Side {
+  struct JoinedSide {
     std::unique_ptr<KeyLayout> layout;
     Inputs inputs;                          // if it is in order, or else:
     std::unique_ptr<FixedSorting> sorting;  // until its runs are there, and then with them
@@ -76,23 +81,17 @@ class SortMergeJoin {
   void plan_worthwhile_runs(const JoinPlanInput& input);
   void plan_runs(JoinPlanInput input);
   void report_plan();
-  void make_runs();
-  void join();
-  using Sources = std::array<std::unique_ptr<JoinSource>, kJoinSides>;
+  void open_rows();
   std::shared_ptr<const KeyExtractor> key_of_parts() const;
-  std::unique_ptr<JoinSource> make_source(JoinSide which, std::span<std::byte> memory,
-                                          io::IoService& io, Workers& workers,
-                                          StreamJoiner& joiner);
-  void pump(const Sources& sources, StreamJoiner& joiner);
-  void finish(const Sources& sources, const StreamJoiner& joiner, const OutputStage* stage,
-              io::IoService& io);
+  std::unique_ptr<JoinSource> make_source(JoinSide which, std::span<std::byte> memory);
+  void pump();
 
   FixedJoinOptions options_;
   const RowLayout rows_;
   JoinReport report_;
   PhaseMeter meter_{report_, options_};
   MemoryRegion region_;  // outlives what an accelerator has pinned
-  std::array<Side, kJoinSides> sides_;
+  std::array<JoinedSide, kJoinSides> sides_;
   std::uint64_t memory_bytes() const { return options_.memory_bytes - codec_bytes_; }
 
   std::uint64_t codec_bytes_ = 0;  // of -S, what decoders and compression take
@@ -103,6 +102,16 @@ class SortMergeJoin {
   std::unique_ptr<Output> output_;
   Mailbox mailbox_{options_.stop};
   WaitTimes waits_ = meter_.no_waits();
+  // Of the merge; each may use those before it until it ends.
+  const KeyLayout row_layout_{rows_.row_format()};
+  std::unique_ptr<Workers> workers_;
+  std::unique_ptr<io::IoService> io_;
+  std::optional<io::BufferPool> output_blocks_;
+  std::optional<GroupStore> group_store_;
+  std::unique_ptr<BlockSink> sink_;
+  std::unique_ptr<OutputStage> stage_;  // null if rows are only counted
+  std::optional<StreamJoiner> joiner_;
+  std::array<std::unique_ptr<JoinSource>, kJoinSides> sources_;
 };
 
 SortMergeJoin::SortMergeJoin(const FixedJoinOptions& options, const Attempt& attempt)
@@ -139,7 +148,7 @@ FixedSortOptions SortMergeJoin::sort_options(std::size_t side) const {
 }
 
 void SortMergeJoin::open_side(std::size_t i, bool assumes_order) {
-  Side& side = sides_[i];
+  JoinedSide& side = sides_[i];
   side.layout = std::make_unique<KeyLayout>(options_.formats[i]);
   side.presorted = options_.presorted[i];
   if (!side.presorted && assumes_order && side.bytes > 0 &&
@@ -279,7 +288,7 @@ void SortMergeJoin::report_plan() {
   plan.output_bytes = rows_.row_bytes();
   plan.threads = threads_;
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    const Side& side = sides_[i];
+    const JoinedSide& side = sides_[i];
     JoinPlan::Side& planned = plan.sides[i];
     planned.input_bytes = side.bytes;
     planned.size_known = side.size_known;
@@ -294,19 +303,17 @@ void SortMergeJoin::report_plan() {
   }
 }
 
-JoinReport SortMergeJoin::run() {
+void SortMergeJoin::open() {
   if (!options_.count_only) {
     check_parts(options_, options_.expected_bytes.has_value());
     output_ = std::make_unique<Output>(options_, 0);
   }
   region_ = MemoryRegion(static_cast<std::size_t>(memory_bytes()));
-  if (!in_memory_) make_runs();
-  join();
-  return std::move(report_);
 }
 
-void SortMergeJoin::make_runs() {
-  for (const Side& side : sides_) {
+void SortMergeJoin::form() {
+  if (in_memory_) return;
+  for (const JoinedSide& side : sides_) {
     if (side.sorting) side.sorting->reserve_scratch();
   }
   for (std::size_t i = 0; i < kJoinSides; ++i) {
@@ -325,91 +332,77 @@ void SortMergeJoin::make_runs() {
 }
 
 // `memory`: of geometry_.side_bytes. All references must outlive the source.
-std::unique_ptr<JoinSource> SortMergeJoin::make_source(JoinSide which, std::span<std::byte> memory,
-                                                       io::IoService& io, Workers& workers,
-                                                       StreamJoiner& joiner) {
+std::unique_ptr<JoinSource> SortMergeJoin::make_source(JoinSide which,
+                                                       std::span<std::byte> memory) {
   const auto index = static_cast<std::size_t>(which);
-  Side& side = sides_[index];
+  JoinedSide& side = sides_[index];
   if (side.sorting && in_memory_) {
     // An accelerator's memory is planned when the side before has taken its part.
     if (index > 0) side.sorting->plan_again(side.sorting->options(), {});
     if (side.sorting->plan().passes > 0) throw GivenUp{&Attempt::in_memory};
-    return std::make_unique<ResidentSource>(*side.sorting, memory, io, workers, mailbox_, which,
-                                            joiner);
+    return std::make_unique<ResidentSource>(*side.sorting, memory, *io_, *workers_, mailbox_, which,
+                                            *joiner_);
   }
   if (side.sorting) {
     FixedSorting& sorting = *side.sorting;
     OutputRules rules;
     rules.hash_output = false;
     return std::make_unique<MergedSource>(
-        RunMergeContext{*side.layout, sorting.geometry(), rules, io, workers, mailbox_,
+        RunMergeContext{*side.layout, sorting.geometry(), rules, *io_, *workers_, mailbox_,
                         sorting.scratch(), sorting.packer()},
-        memory, sorting.runs(), sorting.input_hash(), which, joiner);
+        memory, sorting.runs(), sorting.input_hash(), which, *joiner_);
   }
   return std::make_unique<FileSource>(side.inputs, *side.layout, geometry_.read_block_bytes[index],
-                                      memory, side.assumed, io, workers, mailbox_, which, joiner);
+                                      memory, side.assumed, *io_, *workers_, mailbox_, which,
+                                      *joiner_);
 }
 
-void SortMergeJoin::join() {
-  Workers workers(threads_);
-  const std::unique_ptr<io::IoService> opened_io = open_io(options_, {});
-  io::IoService& io = *opened_io;
-  report_.plan.backend = io.backend_name();
-  meter_.watch(io, workers);
+// Rows go to the output from now on.
+void SortMergeJoin::open_rows() {
+  options_.record_kind = "fixed:" + std::to_string(row_layout_.record_bytes());
+  options_.key_text = key_text_of(rows_.whole_row_format());
+  OutputRules rules;
+  rules.parts = output_->cut_parts(options_.expected_bytes.value_or(0), key_of_parts(),
+                                   row_layout_.record_bytes());
+  sink_ = output_->make_record_sink(row_layout_.record_bytes(), geometry_.output_block_bytes,
+                                    threads_, *output_blocks_, *io_, mailbox_);
+  stage_ = std::make_unique<OutputStage>(row_layout_, rules, *output_blocks_, *sink_, mailbox_);
+}
+
+void SortMergeJoin::merge() {
+  workers_ = std::make_unique<Workers>(threads_);
+  io_ = open_io(options_, {});
+  report_.plan.backend = io_->backend_name();
+  meter_.watch(*io_, *workers_);
   meter_.begin(Phase::joining, sides_[0].bytes + sides_[1].bytes);
 
   Carver carver(region_.span());
-  io::BufferPool output_blocks(carver.take(geometry_.output_bytes), geometry_.output_block_bytes);
+  output_blocks_.emplace(carver.take(geometry_.output_bytes), geometry_.output_block_bytes);
   const auto row_memory = carver.take(geometry_.part_bytes);
   const auto list_memory = carver.take(geometry_.list_bytes);
-  GroupStore group_store(carver.take(geometry_.group_bytes), options_.scratch_dirs.front());
-
-  const KeyLayout row_layout(rows_.row_format());
-  std::unique_ptr<BlockSink> sink;
-  std::unique_ptr<OutputStage> stage;
-  OutputRules rules;
-  if (output_) {
-    options_.record_kind = "fixed:" + std::to_string(row_layout.record_bytes());
-    options_.key_text = key_text_of(rows_.whole_row_format());
-    rules.parts = output_->cut_parts(options_.expected_bytes.value_or(0), key_of_parts(),
-                                     row_layout.record_bytes());
-    sink = output_->make_record_sink(row_layout.record_bytes(), geometry_.output_block_bytes,
-                                     threads_, output_blocks, io, mailbox_);
-    stage = std::make_unique<OutputStage>(row_layout, rules, output_blocks, *sink, mailbox_);
-  }
-  StreamJoiner joiner({{sides_[0].layout.get(), sides_[1].layout.get()},
-                       options_.kind,
-                       rows_,
-                       stage.get(),
-                       workers,
-                       mailbox_,
-                       group_store,
-                       row_memory,
-                       list_memory,
-                       geometry_.piece_records,
-                       geometry_.part_bytes});
-  Sources sources;  // end before the joiner, which still holds their blocks if one fails
+  group_store_.emplace(carver.take(geometry_.group_bytes), options_.scratch_dirs.front());
+  if (output_) open_rows();
+  joiner_.emplace(StreamJoinContext{{sides_[0].layout.get(), sides_[1].layout.get()},
+                                    options_.kind,
+                                    rows_,
+                                    stage_.get(),
+                                    *workers_,
+                                    mailbox_,
+                                    *group_store_,
+                                    row_memory,
+                                    list_memory,
+                                    geometry_.piece_records,
+                                    geometry_.part_bytes});
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    sources[i] = make_source(static_cast<JoinSide>(i), carver.take(geometry_.side_bytes[i]), io,
-                             workers, joiner);
+    sources_[i] = make_source(static_cast<JoinSide>(i), carver.take(geometry_.side_bytes[i]));
   }
-  pump(sources, joiner);
-  if (stage) {
-    stage->finish();
-    while (sink->pending() > 0) mailbox_.wait_and_run();
-    sink->finish();
+  pump();
+  if (stage_) {
+    stage_->finish();
+    while (sink_->pending() > 0) mailbox_.wait_and_run();
+    sink_->finish();
   }
   meter_.end("join", waits_);
-  meter_.begin(Phase::finishing, 0);
-  for (const Side& side : sides_) {  // the accelerator reports on its last sorter while that lives
-    if (in_memory_ && side.sorting && side.sorting->uses_accelerator()) {
-      report_.accelerator = options_.accelerator->report();
-    }
-  }
-  report_.spilled_bytes = group_store.spilled_bytes();
-  report_.scratch_bytes = group_store.file_bytes();
-  finish(sources, joiner, stage.get(), io);
-  meter_.finish(nullptr);
 }
 
 // With parts by a key, which must be the first field of the join's.
@@ -421,27 +414,27 @@ std::shared_ptr<const KeyExtractor> SortMergeJoin::key_of_parts() const {
 }
 
 // Until all has been joined.
-void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner) {
+void SortMergeJoin::pump() {
   constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
   std::uint64_t stalled_at = kNowhere;  // the progress when all were stuck
   for (;;) {
-    for (const auto& source : sources) source->pump();
-    joiner.pump();
-    for (const auto& source : sources) source->pump();  // into what the join has released
-    if (joiner.finished()) return;
-    const bool idle = joiner.idle() && !joiner.waits_for_output() &&
-                      std::all_of(sources.begin(), sources.end(),
+    for (const auto& source : sources_) source->pump();
+    joiner_->pump();
+    for (const auto& source : sources_) source->pump();  // into what the join has released
+    if (joiner_->finished()) return;
+    const bool idle = joiner_->idle() && !joiner_->waits_for_output() &&
+                      std::all_of(sources_.begin(), sources_.end(),
                                   [](const auto& source) { return source->idle(); });
     if (idle) {
-      XXL_CHECK(stalled_at != joiner.progress());
-      stalled_at = joiner.progress();
-      joiner.break_stall();
+      XXL_CHECK(stalled_at != joiner_->progress());
+      stalled_at = joiner_->progress();
+      joiner_->break_stall();
       continue;
     }
     stalled_at = kNowhere;
-    const bool reads = joiner.idle() && std::any_of(sources.begin(), sources.end(),
-                                                    [](auto& s) { return s->waits_for_read(); });
-    const bool writes = joiner.idle() && joiner.waits_for_output();
+    const bool reads = joiner_->idle() && std::any_of(sources_.begin(), sources_.end(),
+                                                      [](auto& s) { return s->waits_for_read(); });
+    const bool writes = joiner_->idle() && joiner_->waits_for_output();
     const auto start = Clock::now();
     mailbox_.wait_and_run();
     if (writes) {
@@ -452,32 +445,47 @@ void SortMergeJoin::pump(const Sources& sources, StreamJoiner& joiner) {
   }
 }
 
-void SortMergeJoin::finish(const Sources& sources, const StreamJoiner& joiner,
-                           const OutputStage* stage, io::IoService& io) {
+void SortMergeJoin::check() {
+  meter_.begin(Phase::finishing, 0);
   for (std::size_t i = 0; i < kJoinSides; ++i) {
-    const Side& side = sides_[i];
+    const JoinedSide& side = sides_[i];
     const auto which = static_cast<JoinSide>(i);
     const Inputs& inputs = side.sorting ? side.sorting->inputs() : side.inputs;
     const std::optional<std::uint64_t> expected = inputs.records(options_.formats[i].record_bytes);
-    check_joined(kSideNames[i], sources[i]->input_hash().value_or(joiner.hash(which)),
-                 joiner.hash(which), expected);
-    report_.sides[i].records = joiner.hash(which).records;
-    report_.sides[i].matched = joiner.matched(which);
-    if (side.sorting && side.sorting->scratch() != nullptr) {
-      report_.scratch_bytes += side.sorting->scratch()->peak_bytes();
+    check_joined(kSideNames[i], sources_[i]->input_hash().value_or(joiner_->hash(which)),
+                 joiner_->hash(which), expected);
+    report_.sides[i].records = joiner_->hash(which).records;
+    report_.sides[i].matched = joiner_->matched(which);
+  }
+  report_.rows = joiner_->rows();
+  if (stage_ == nullptr || stage_->records() == joiner_->rows()) return;
+  throw Error(ErrorCode::corrupt,
+              "rows were lost on the way: the output was discarded; check this machine's memory "
+              "and disks");
+}
+
+void SortMergeJoin::publish() {
+  report_.spilled_bytes = group_store_->spilled_bytes();
+  report_.scratch_bytes = group_store_->file_bytes();
+  for (const JoinedSide& side : sides_) {
+    if (!side.sorting) continue;
+    // The accelerator reports on its last sorter while that lives.
+    if (in_memory_ && side.sorting->uses_accelerator()) {
+      report_.accelerator = options_.accelerator->report();
+    }
+    if (const io::ScratchStore* const scratch = side.sorting->scratch()) {
+      report_.scratch_bytes += scratch->peak_bytes();
     }
   }
-  report_.rows = joiner.rows();
-  if (stage == nullptr) return meter_.end("finish");
-  if (stage->records() != joiner.rows()) {
-    throw Error(ErrorCode::corrupt,
-                "rows were lost on the way: the output was discarded; check this machine's memory "
-                "and disks");
+  if (stage_ == nullptr) {
+    meter_.end("finish");
+  } else {
+    report_.bytes_written = stage_->records() * rows_.row_bytes();
+    report_.checksum = stage_->hash().sum;
+    output_->publish(report_.bytes_written, *io_, meter_);
+    report_.output_in_place = output_->in_place();
   }
-  report_.bytes_written = stage->records() * rows_.row_bytes();
-  report_.checksum = stage->hash().sum;
-  output_->publish(report_.bytes_written, io, meter_);
-  report_.output_in_place = output_->in_place();
+  meter_.finish(nullptr);
 }
 
 }  // namespace

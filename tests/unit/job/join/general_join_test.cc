@@ -91,7 +91,7 @@ class GeneralJoinTest : public test::WholeSortTest {
  protected:
   GeneralJoinTest() {
     const auto keys = make_field_keys({.syntax = {}, .fields = {0}});
-    options_.keys = {keys, keys};
+    for (RecordRules& rules : options_.rules) rules.keys = keys;
     options_.shape = shape_of(JoinKind::inner);
     options_.make_rows = [] {
       LineRowFormat format;

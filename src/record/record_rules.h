@@ -1,0 +1,25 @@
+// What is known of the records of an input, beside how they lie in it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "record/key_extractor.h"
+
+namespace xxl {
+
+struct RecordRules {
+  std::shared_ptr<const KeyExtractor> keys;  // null until a header says which
+  // With a header: gets that of the first file and returns the keys. May throw Error. If set, the
+  // header of every file is checked to be the same.
+  std::function<std::shared_ptr<const KeyExtractor>(std::string_view header)> keys_of_header;
+  // Gets the first record of each file before any other; may be empty.
+  std::function<void(std::string_view record)> first_record;
+  // Says what is wrong with a record, or nothing; may be empty. From many threads.
+  std::function<std::optional<std::string>(std::string_view record)> malformed;
+};
+
+}  // namespace xxl
