@@ -82,7 +82,7 @@ class HashProbe {
   // Consecutive records of the input or of the table.
   struct Morsel {
     ProbeInput::Records piece;  // no records: in the table
-    std::size_t first = 0;    // there: its first number
+    std::size_t first = 0;      // there: its first number
     ProbeProgress progress;
     HashMatch* list = nullptr;
     std::uint64_t listed = 0;

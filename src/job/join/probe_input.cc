@@ -22,7 +22,7 @@ std::optional<ProbeInput::Records> ProbeBlocks::next(std::size_t most) {
   }
   Block& block = blocks_.back();
   const Records piece{block.block.records.data() + block.cut * record_bytes_,
-                    std::min(most, block.records - block.cut), first_ + blocks_.size() - 1};
+                      std::min(most, block.records - block.cut), first_ + blocks_.size() - 1};
   block.cut += piece.count;
   ++block.uses;
   return piece;
