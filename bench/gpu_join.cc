@@ -8,8 +8,8 @@
 // Keys of R are unique and spread over all numbers; a record of S has the key of one of R, drawn
 // uniformly or by a Zipf distribution with exponent `theta` < 1 (Gray et al., SIGMOD 1994), with
 // probability `selectivity`, else a key that is not in R. method: merge (sorted inputs; order says
-// if sorting them is counted), hash (R in the table), hash+host (processors probe, too), hash/N (so
-// little GPU memory that about an N-th of the table is in it). order: sorted or unsorted.
+// if sorting them is counted), hash (R in the table), hash/N (so little GPU memory that about an
+// N-th of the table is in it). order: sorted or unsorted.
 //
 // Each case is run three times for each result: `count` (the number of rows), `rows` (key, value of
 // R, value of S, in host memory), and for merge `ranges` (what GPUs find, handed to the host) and
@@ -262,8 +262,8 @@ class Report {
  public:
   explicit Report(const char* path) : csv_(path) {
     csv_ << "workload,R,S,gpus,method,order,theta,selectivity,result,repeat,sort_R,sort_S,"
-            "build,join,total,Mtuples_per_s,copy_in_busy,kernel_busy,copy_out_busy,setup,near,host,"
-            "rows,check\n";
+            "build,join,total,Mtuples_per_s,copy_in_busy,kernel_busy,copy_out_busy,setup,near,rows,"
+            "check\n";
   }
 
   struct Measured {
@@ -271,7 +271,7 @@ class Report {
     int repeat;
     double sort_r = 0, sort_s = 0, build = 0, join = 0;  // seconds
     double setup = 0;
-    double near = 1, host = 0;  // parts of the table and of the probe side
+    double near = 1;  // part of the table
     std::uint64_t rows = 0;
     bool correct = false;
   };
@@ -286,12 +286,12 @@ class Report {
     std::snprintf(
         line, sizeof line,
         "%s,%zu,%zu,%zu,%s,%s,%g,%g,%s,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.0f,%.4f,%.4f,%.4f,"
-        "%.3f,%.3f,%.3f,%llu,%s",
+        "%.3f,%.3f,%llu,%s",
         c.workload.c_str(), c.r_count, c.s_count, c.gpus, c.method.c_str(), c.order.c_str(),
         c.theta, c.selectivity, m.result, m.repeat, m.sort_r, m.sort_s, m.build, m.join, total,
         static_cast<double>(c.r_count + c.s_count) / total * 1e-6, busy["copy in"],
         busy["match"] + busy["insert"] + busy["select"] + busy["probe"] + busy["write rows"],
-        busy["copy out"], m.setup, m.near, m.host, static_cast<unsigned long long>(m.rows),
+        busy["copy out"], m.setup, m.near, static_cast<unsigned long long>(m.rows),
         m.correct ? "correct" : "WRONG");
     csv_ << line << std::endl;
     std::printf("%s\n", line);
@@ -358,7 +358,6 @@ void run_hash(const Case& c, const std::vector<Device*>& devices, const KeyLayou
       IntervalList time_line;
       HashJoinOptions options;
       options.time_line = &time_line;
-      options.host_probes = c.method == "hash+host";
       if (const char* batch = std::getenv("BATCH_RECORDS")) {
         options.batch_records = std::stoul(batch);
       }
@@ -379,8 +378,6 @@ void run_hash(const Case& c, const std::vector<Device*>& devices, const KeyLayou
       if (result == "rows" && correct) {
         correct = take<Word>(arrays.rows, counts.pairs, true) == expected;
       }
-      const double host =
-          static_cast<double>(joiner.host_records()) / static_cast<double>(c.s_count);
       report.add(c,
                  {.result = result.c_str(),
                   .repeat = repeat,
@@ -388,7 +385,6 @@ void run_hash(const Case& c, const std::vector<Device*>& devices, const KeyLayou
                   .join = joiner.times().probe_seconds,
                   .setup = setup_seconds,
                   .near = joiner.near_part(),
-                  .host = host,
                   .rows = counts.pairs,
                   .correct = correct},
                  time_line);

@@ -24,7 +24,6 @@ constexpr std::size_t kFewestOfBatch = 4096;
 constexpr std::uint64_t kPlacesPart = 4;
 // Records that a processor enters in a table at a time.
 constexpr std::size_t kInsertRecords = 1u << 18;
-constexpr std::size_t kTouchBytes = 4 * kMiB;
 // The part of the room for near records that is planned for: hashes vary.
 constexpr double kNearFill = 0.97;
 // The factor by which that shrinks when more were near than fit, as with a frequent key.
@@ -71,17 +70,14 @@ class HashJoiner::OneJoin {
     const auto all = static_cast<double>(build_count_);
     double share = all <= room ? 1 : kNearFill * room / all;
     while (!build(share)) share = share * all < 1 ? 0 : share * kNearRetry;
-    if (joiner_.options_.host_probes) copy_table_to_host();
     joiner_.near_part_ = share;
     joiner_.times_.build_seconds = seconds_since(start);
     start = Clock::now();
     probe();
     joiner_.times_.probe_seconds = seconds_since(start);
-    joiner_.host_records_ = host_records_;
     counts_.lone_r = probe_count_ - counts_.matched_r;
     return counts_;
   } catch (...) {
-    stopping_ = true;
     joiner_.lanes_.clear();  // their tasks use this and the arrays
     throw;
   }
@@ -244,66 +240,25 @@ class HashJoiner::OneJoin {
     }
   }
 
-  // For processors: the first device's near part.
-  void copy_table_to_host() {
-    const HashPart& near = joiner_.tables_.front().near;
-    const std::size_t bytes = joiner_.build_.record_bytes;
-    const std::size_t slots = tables_.front().near.slot_count;
-    host_slots_ = std::make_unique_for_overwrite<std::uint32_t[]>(slots + near_count_);
-    host_near_records_ = std::make_unique_for_overwrite<std::byte[]>(near_count_ * bytes);
-    // First touch is slow: use all processors.
-    const auto touch = [&](void* memory, std::size_t size) {
-      for (std::size_t first = 0; first < size; first += kTouchBytes) {
-        run_on_host([memory, first, end = std::min(size, first + kTouchBytes)](unsigned) {
-          std::memset(static_cast<std::byte*>(memory) + first, 0, end - first);
-        });
-      }
-    };
-    touch(host_slots_.get(), (slots + near_count_) * sizeof(std::uint32_t));
-    touch(host_near_records_.get(), near_count_ * bytes);
-    wait_for_all();
-    const auto copy = [&](void* to, const void* from, std::size_t size) {
-      if (size == 0) return;
-      joiner_.lanes_.front()->link.copy_out(static_cast<std::byte*>(to),
-                                            static_cast<const std::byte*>(from), size, ending());
-    };
-    copy(host_slots_.get(), near.slots, slots * sizeof(std::uint32_t));
-    copy(host_slots_.get() + slots, near.next, near_count_ * sizeof(std::uint32_t));
-    copy(host_near_records_.get(), near.records, near_count_ * bytes);
-    wait_for_all();
-    host_table_ = tables_.front();
-    host_table_.near.slots = host_slots_.get();
-    host_table_.near.next = host_slots_.get() + slots;
-    host_table_.near.records = host_near_records_.get();
-  }
-
   // --- probing ---
 
   void probe() {
-    if (joiner_.options_.host_probes) {
-      for (unsigned i = 0; i < workers_->width(); ++i) {
-        run_on_host([this](unsigned) { probe_morsels(); });
-      }
-    }
     feed();
     wait_for_all();
-    if (no_room_) throw_no_room();
-  }
-
-  [[noreturn]] static void throw_no_room() {
-    throw Error(ErrorCode::no_space, "the rows of the join do not fit into their array");
   }
 
   // Takes up to `most` records of the probe side: the first of them, and how many.
   std::pair<std::size_t, std::size_t> take(std::size_t most) {
-    const std::size_t first = next_record_.fetch_add(most);
-    return {first, first >= probe_count_ ? 0 : std::min(most, probe_count_ - first)};
+    const std::size_t first = next_record_, count = std::min(most, probe_count_ - first);
+    next_record_ += count;
+    return {first, count};
   }
-  // A place for `rows` rows; null if there is none.
+  // A place for `rows` rows.
   std::byte* place_for(std::uint64_t rows) {
-    const std::uint64_t first = next_row_.fetch_add(rows);
-    if (first + rows > rows_.size() / row_bytes_) return nullptr;
-    return rows_.data() + first * row_bytes_;
+    if (next_row_ + rows > rows_.size() / row_bytes_) {
+      throw Error(ErrorCode::no_space, "the rows of the join do not fit into their array");
+    }
+    return rows_.data() + std::exchange(next_row_, next_row_ + rows) * row_bytes_;
   }
 
   void feed() {
@@ -357,7 +312,6 @@ class HashJoiner::OneJoin {
       return;
     }
     batch->to = place_for(rows);
-    if (batch->to == nullptr) throw_no_room();
     write_slice(batch);
   }
 
@@ -390,38 +344,6 @@ class HashJoiner::OneJoin {
     feed();
   }
 
-  // On a worker: as long as there are morsels.
-  void probe_morsels() {
-    const std::size_t most = joiner_.options_.morsel_records;
-    const std::size_t bytes = joiner_.probe_.record_bytes;
-    std::vector<MatchRange> found(most);
-    JoinCounts counts;
-    std::uint64_t records = 0;
-    while (!stopping_ && !no_room_) {
-      const auto [first, count] = take(most);
-      if (count == 0) break;
-      const std::byte* const from = probe_ + first * bytes;
-      const std::uint64_t rows = probe_records(host_table_, shape_, from, count, found.data());
-      records += count;
-      for (std::size_t i = 0; i < count; ++i) {
-        counts.pairs += found[i].count;
-        counts.matched_r += found[i].count != 0;
-      }
-      if (counts_only_ || rows == 0) continue;
-      std::byte* const to = place_for(rows);
-      if (to == nullptr) {
-        no_room_ = true;
-        break;
-      }
-      write_probe_rows(host_table_, shape_, from, count, found.data(), to);
-    }
-    joiner_.mailbox_.post([this, counts, records] {
-      counts_.pairs += counts.pairs;
-      counts_.matched_r += counts.matched_r;
-      host_records_ += records;
-    });
-  }
-
   HashJoiner& joiner_;
   const bool counts_only_;
   const ProbeShape shape_;
@@ -436,15 +358,10 @@ class HashJoiner::OneJoin {
   std::size_t near_count_ = 0;
   DeviceHashTable far_table_;
   std::atomic<bool> far_chains_ = false;
-  DeviceHashTable host_table_;
-  std::unique_ptr<std::uint32_t[]> host_slots_;
-  std::unique_ptr<std::byte[]> host_near_records_;
 
-  std::atomic<std::size_t> next_record_ = 0;
-  std::atomic<std::uint64_t> next_row_ = 0;
-  std::atomic<bool> no_room_ = false, stopping_ = false;
+  std::size_t next_record_ = 0;
+  std::uint64_t next_row_ = 0;
   JoinCounts counts_;
-  std::uint64_t host_records_ = 0;
   std::size_t under_way_ = 0;       // tasks of devices and workers
   std::optional<Workers> workers_;  // last: tasks use the rest
 };
@@ -456,7 +373,7 @@ HashJoiner::HashJoiner(std::vector<Device*> devices, const KeyLayout& probe, con
       probe_(joinable_shape(probe)),
       build_(joinable_shape(build)),
       most_build_records_(most_build_records) {
-  XXL_CHECK(!devices_.empty() && options_.morsel_records > 0);
+  XXL_CHECK(!devices_.empty());
   check_same_keys(probe_, build_);
   if (most_build_records >= std::numeric_limits<std::uint32_t>::max() / 2) {
     throw Error(ErrorCode::usage, "the build side of a join by hash has too many records");

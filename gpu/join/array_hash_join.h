@@ -4,9 +4,7 @@
 // Fast Interconnects" (SIGMOD 2020), sections 5 and 6: the build side is entered in a hash table in
 // GPU memory, the probe side streams past it in batches. Of each batch the GPU first finds the
 // partners, then, when the host knows how many there are and where their rows go, writes the rows,
-// which are copied out while further batches arrive. Processors of the host may take part: they
-// probe a copy of the table, and take their morsels from the same counter as GPUs their batches.
-// Each of several GPUs has a table of its own.
+// which are copied out while further batches arrive. Each of several GPUs has a table of its own.
 //
 // A build side that is larger than the memory of a GPU stays partly in host memory
 // (device_hash_table.h).
@@ -29,13 +27,11 @@
 namespace xxl::gpu {
 
 struct HashJoinOptions {
-  std::uint64_t memory_bytes = 0;         // most to use of each device; 0: what is free
-  std::size_t batch_records = 1u << 21;   // fewer if memory is short
-  std::size_t morsel_records = 1u << 14;  // that a processor takes at a time
-  unsigned threads = 0;                   // of processors; 0: one for each
-  bool host_probes = false;               // processors take part in probing
-  std::uint64_t missing = 0;              // value of the build side where a record has no partner
-  TimeLine* time_line = nullptr;          // what the devices do; may be null
+  std::uint64_t memory_bytes = 0;        // most to use of each device; 0: what is free
+  std::size_t batch_records = 1u << 21;  // fewer if memory is short
+  unsigned threads = 0;                  // that enter far records; 0: one for each processor
+  std::uint64_t missing = 0;             // value of the build side where a record has no partner
+  TimeLine* time_line = nullptr;         // what the devices do; may be null
 };
 
 class HashJoiner {
@@ -70,8 +66,6 @@ class HashJoiner {
   const Times& times() const { return times_; }
   // Part of the table that is in memory of the devices, of the last join: 0 to 1.
   double near_part() const { return near_part_; }
-  // Records that processors have probed, of the last join.
-  std::uint64_t host_records() const { return host_records_; }
   std::size_t row_bytes(const WantedRows& wanted) const;
 
  private:
@@ -90,7 +84,6 @@ class HashJoiner {
   std::size_t far_words_ = 0;
   Times times_;
   double near_part_ = 1;
-  std::uint64_t host_records_ = 0;
   Mailbox mailbox_;
   std::vector<HashTableMemory> tables_;
   std::vector<std::unique_ptr<JoinLane>> lanes_;  // last: their threads use the rest

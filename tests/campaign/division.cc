@@ -24,17 +24,19 @@ std::size_t record_bytes_of(const Job& job) {
 }
 
 // How many records each part has: consecutive ones, of so many parts of about equal size, or of at
-// most so many bytes each, with the header.
-std::vector<std::size_t> divided(const Records& records, std::size_t header_bytes,
-                                 std::size_t parts, std::size_t most_bytes) {
-  std::size_t total = 0, before = 0, bytes = header_bytes;
-  for (const std::string& record : records) total += record.size();
+// most so many bytes each, with the header. `are_fixed`: where there are fewer records than parts,
+// each goes where its place is; other records go to the next part.
+std::vector<std::size_t> divided(const Records& records, bool are_fixed, std::size_t header_bytes,
+                                 std::size_t parts, std::size_t most_bytes, std::size_t total) {
+  std::size_t before = 0, bytes = header_bytes;
   std::vector<std::size_t> counts{0};
+  const auto is_full = [&](const std::string& record) {
+    if (counts.back() == 0 && !(are_fixed && most_bytes == 0)) return false;
+    if (most_bytes != 0) return bytes + record.size() > most_bytes;
+    return counts.size() < parts && before >= total * counts.size() / parts;
+  };
   for (const std::string& record : records) {
-    const bool full = most_bytes != 0
-                          ? bytes + record.size() > most_bytes
-                          : counts.size() < parts && before >= total * counts.size() / parts;
-    if (counts.back() > 0 && full) {
+    while (is_full(record)) {
       counts.push_back(0);
       bytes = header_bytes;
     }
@@ -122,7 +124,13 @@ std::string wrong_division(const Job& job, const std::vector<std::string>& parts
                      "--last", "--collect", "--skip", "--limit", "--head-count"}))) {
     return "";
   }
-  const std::vector<std::size_t> counts = divided(all, header_bytes, wanted, most_bytes);
+  // Joins count the header among what is divided.
+  std::size_t total = job.command == "join" ? header_bytes : 0;
+  for (const std::string& record : all) total += record.size();
+  const bool are_fixed = kind_of(job) == Kind::binary && !has(job.options, "--keep-order") &&
+                         (job.command == "sort" || job.command == "join");
+  const std::vector<std::size_t> counts =
+      divided(all, are_fixed, header_bytes, wanted, most_bytes, total);
   std::vector<std::size_t> found;
   for (const Records& of_part : records) found.push_back(of_part.size());
   if (counts == found) return "";

@@ -219,7 +219,9 @@ SortSpec line_sort_spec(const Caller& caller, const LineArguments& arguments) {
   spec.scratch_dirs = scratch_option(options);
   spec.backend = backend_option(options);
   LineOrder& order = spec.line_order.emplace(arguments.order);
-  if (needs_random(order)) fill_salt(arguments.random_source, order);
+  // The key of parts has the letters that are for all keys.
+  const bool part_needs_random = order.flags.random && options.given("part-by");
+  if (needs_random(order) || part_needs_random) fill_salt(arguments.random_source, order);
   set_output_options(options, spec);
   if (!caller.stands_in) refuse_directory_without_parts(options, spec);
   spec.zero_terminated = arguments.terminator == '\0';

@@ -166,22 +166,12 @@ TEST(HashJoiner, joins_records_with_and_without_values) {
   expect_hash_joins("kv64", "u64", {{2, options}});
   expect_hash_joins("u32", "kv32", {{1, options}});
 }
-TEST(HashJoiner, shares_probing_with_the_host) {
-  const HashJoinOptions options{.batch_records = 1000, .morsel_records = 300, .host_probes = true};
-  expect_hash_joins("kv64", "kv64", {{1, options}, {3, options}});
-  expect_hash_joins("u32", "kv32", {{1, options}});
-}
-
 // Memory for places, and for a part of the table.
 TEST(HashJoiner, keeps_a_part_of_the_table_in_host_memory) {
   std::vector<Way> ways;
   for (const std::size_t devices : {1, 3}) {
     for (const std::size_t memory : {772 * kKiB, 840 * kKiB, 1000 * kKiB}) {
-      ways.push_back({devices,
-                      {.memory_bytes = memory,
-                       .batch_records = 4096,
-                       .morsel_records = 300,
-                       .host_probes = devices > 1}});
+      ways.push_back({devices, {.memory_bytes = memory, .batch_records = 4096}});
     }
   }
   expect_hash_joins("kv64", "kv64", ways);
@@ -244,16 +234,13 @@ TEST(HashJoiner, says_when_rows_do_not_fit) {
   HashDevices gpus(2);
   const Bytes probe = make_records(format, {30000, 4000}, 1);
   const Bytes build = make_records(format, {5000, 4000}, 2);
-  for (const bool host_probes : {false, true}) {
-    HashJoiner joiner(gpus.all, layout, layout, 5000,
-                      {.batch_records = 4000, .threads = 2, .host_probes = host_probes});
-    Bytes rows(joiner.count(probe, build).pairs * 24 - 1);
-    try {
-      joiner.join(probe, build, kInnerJoin, rows);
-      FAIL() << "must throw";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::no_space);
-    }
+  HashJoiner joiner(gpus.all, layout, layout, 5000, {.batch_records = 4000, .threads = 2});
+  Bytes rows(joiner.count(probe, build).pairs * 24 - 1);
+  try {
+    joiner.join(probe, build, kInnerJoin, rows);
+    FAIL() << "must throw";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::no_space);
   }
 }
 
@@ -266,32 +253,21 @@ TEST(HashJoiner, tells_of_any_operation_that_fails) {
   for (const std::string failing :
        {"copy in", "clear", "select", "insert", "probe", "write rows", "copy out"}) {
     for (const int nth : {1, 2}) {
-      for (const bool host_probes : {false, true}) {
-        std::atomic<int> calls = 0;
-        SimulatedOptions simulated;
-        simulated.before = [&](const char* operation) {
-          if (operation == failing && ++calls >= nth) {
-            throw Error(ErrorCode::device, "it fails: " + failing);
-          }
-        };
-        HashDevices gpus(3, simulated);
-        HashJoiner joiner(gpus.all, layout, layout, 20000,
-                          {.memory_bytes = 920 * kKiB,
-                           .batch_records = 4096,
-                           .threads = 2,
-                           .host_probes = host_probes});
-        bool failed = false;
-        try {
-          joiner.join(probe, build, kInnerJoin, rows);
-        } catch (const Error& error) {
-          failed = true;
-          EXPECT_NE(std::string(error.what()).find("it fails"), std::string::npos);
+      std::atomic<int> calls = 0;
+      SimulatedOptions simulated;
+      simulated.before = [&](const char* operation) {
+        if (operation == failing && ++calls >= nth) {
+          throw Error(ErrorCode::device, "it fails: " + failing);
         }
-        // The host may have been faster than the devices.
-        EXPECT_EQ(failed, calls >= nth) << failing;
-        if (!host_probes) {
-          EXPECT_TRUE(failed) << failing;
-        }
+      };
+      HashDevices gpus(3, simulated);
+      HashJoiner joiner(gpus.all, layout, layout, 20000,
+                        {.memory_bytes = 920 * kKiB, .batch_records = 4096, .threads = 2});
+      try {
+        joiner.join(probe, build, kInnerJoin, rows);
+        FAIL() << failing;
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("it fails"), std::string::npos);
       }
     }
   }
