@@ -40,11 +40,11 @@ std::uint64_t parse_size(std::string_view text, std::string_view option,
 std::uint64_t parse_number(std::string_view text, std::string_view option, std::uint64_t low,
                            std::uint64_t high);
 
-// "512 B", "1.5 GiB": for people.
 // "1000", "10k", "2M", "3G", "1T": powers of 1000, as records are counted. Throws Error{usage} that
 // names `option`.
 std::uint64_t parse_count(std::string_view text, std::string_view option);
 
+// "512 B", "1.5 GiB": for people.
 std::string format_bytes(std::uint64_t bytes);
 
 // "1 row", "2 rows": `noun` in the singular.

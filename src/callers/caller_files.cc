@@ -46,6 +46,7 @@ JobOptions job_of(const std::string& path, const file_options& options) {
   job.scratch_dirs = options.scratch_dirs;
   job.backend = options.backend;
   job.compressed_by_suffix = options.compressed_by_suffix;
+  set_defaults(job);
   return engine_options<JobOptions>(job);
 }
 

@@ -34,7 +34,6 @@ Options engine_options(const FileJob& job, const JobMeans& means = {}) {
   Options options;
   static_cast<FileJob&>(options) = job;
   static_cast<JobMeans&>(options) = means;
-  set_defaults(options);
   return options;
 }
 

@@ -62,10 +62,9 @@ std::optional<InvalidKeys> invalid_keys_named(std::string_view word);
 
 // COLUMN alone. Throws Error{usage} naming `option`.
 CsvColumn parse_csv_column(std::string_view spec, std::string_view option);
-// COLUMN[:TYPE][:desc|:asc]. `descending`: without a direction. Throws Error{usage}.
 // The word of --key for a type.
 std::string_view type_word(CsvType type);
-
+// COLUMN[:TYPE][:desc|:asc]. `descending`: without a direction. Throws Error{usage}.
 CsvKey parse_csv_key(std::string_view spec, bool descending = false);
 
 // COLUMN[:NAME], of min and max COLUMN[:TYPE][:NAME] (without TYPE: number); a NAME that is a TYPE

@@ -185,6 +185,7 @@ int join_files(const Caller& caller, const JoinArguments& arguments, TextKind ki
                stdout);
     return kExitSuccess;
   }
+  check_usage(join);
   const JoinReport report = watch.run(
       {join.inputs.begin(), join.inputs.end()}, show_progress, [&] { return do_job(join); },
       [&](const JoinReport* done) -> JobPage {

@@ -230,6 +230,7 @@ void set_records(const ParsedOptions& options, SortSpec& spec) {
   }
   spec.header = options.has("header");
   spec.field_separator = options.value("field-separator", "");
+  if (options.given("field-separator")) parse_separator(spec.field_separator);
   spec.zero_terminated = options.given("zero-terminated");
   const ResultRange range = range_option(options);
   spec.skip = range.skip;
@@ -301,6 +302,7 @@ int run_sort_job(const Caller& caller, const ParsedOptions& options, SortSpec sp
     return kExitSuccess;
   }
   const bool show_progress = progress_option(options, !caller.stands_in);
+  check_usage(spec);
   const SortReport report = watch.run(
       spec.inputs, show_progress, [&] { return do_job(spec); },
       [&](const SortReport* done) -> JobPage {

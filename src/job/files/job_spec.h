@@ -45,6 +45,8 @@ RecordFormat format_of(const SortSpec& spec);
 bool is_fixed(const SortSpec& spec);
 FixedSortOptions fixed_options(const SortSpec& spec);
 GeneralSortOptions general_options(const SortSpec& spec);
+// Throws Error{usage} where they do, without reading any file.
+void check_usage(const SortSpec& spec);
 
 // As the functions of the public header. What `spec` refers to must live until they return.
 SortPlan plan_sort(const SortSpec& spec);
@@ -61,6 +63,7 @@ JoinSpec spec_of(const JoinJob& job);
 bool is_fixed(const JoinSpec& spec);
 FixedJoinOptions fixed_options(const JoinSpec& spec);
 GeneralJoinOptions general_options(const JoinSpec& spec);  // also for binary records
+void check_usage(const JoinSpec& spec);
 
 JoinPlan plan_join(const JoinSpec& spec);
 JoinReport do_job(const JoinSpec& spec);

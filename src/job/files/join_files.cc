@@ -133,7 +133,9 @@ JoinSpec spec_of(const JoinJob& job) {
   if (job.inputs[0] == "-" && job.inputs[1] == "-") {
     throw Error(ErrorCode::usage, "R and S cannot both be standard input");
   }
-  return {job, {}};
+  JoinSpec spec{job, {}};
+  set_defaults(spec);
+  return spec;
 }
 
 bool is_fixed(const JoinSpec& spec) {
@@ -165,6 +167,10 @@ GeneralJoinOptions general_options(const JoinSpec& spec) {
     set_lines(line_join(spec), options);
   }
   return options;
+}
+
+void check_usage(const JoinSpec& spec) {
+  visit(spec, [](const GeneralJoinOptions&) {}, [](const FixedJoinOptions&) {});
 }
 
 JoinPlan plan_join(const JoinSpec& spec) {

@@ -178,7 +178,9 @@ auto visit(const SortSpec& spec, OfText&& of_text, OfRecords&& of_records) {
 
 SortSpec spec_of(const SortJob& job) {
   refuse_members_of_others(job, text_kind(job.record));
-  return {job, {}};
+  SortSpec spec{job, {}};
+  set_defaults(spec);
+  return spec;
 }
 
 RecordFormat format_of(const SortSpec& spec) {
@@ -232,6 +234,10 @@ GeneralSortOptions general_options(const SortSpec& spec) {
     tag_inputs(options);
   }
   return options;
+}
+
+void check_usage(const SortSpec& spec) {
+  visit(spec, [](const GeneralSortOptions&) {}, [](const FixedSortOptions&) {});
 }
 
 SortPlan plan_sort(const SortSpec& spec) {

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/memory_name.h"
-#include "base/memory_plan.h"
 #include "base/units.h"
 #include "job/general_sort/stored_records.h"
 
@@ -11,12 +10,8 @@ namespace {
 
 GeneralPlanInput best_or_refuse(const GeneralPlanInput& input) {
   if (const auto best = with_best_threads(input)) return *best;
-  refuse_memory(input.memory_bytes,
-                memory_of_name(input.memory_bytes) + " is too small for 1 thread",
-                [more = input](std::uint64_t memory) mutable {
-                  more.memory_bytes = memory;
-                  return with_best_threads(more).has_value();
-                });
+  throw Error(ErrorCode::no_space,
+              memory_of_name(input.memory_bytes) + " is too small for 1 thread: give more");
 }
 
 }  // namespace
