@@ -170,7 +170,8 @@ GeneralJoinOptions general_options(const JoinSpec& spec) {
 }
 
 void check_usage(const JoinSpec& spec) {
-  visit(spec, [](const GeneralJoinOptions&) {}, [](const FixedJoinOptions&) {});
+  visit(
+      spec, [](const GeneralJoinOptions&) {}, [](const FixedJoinOptions&) {});
 }
 
 JoinPlan plan_join(const JoinSpec& spec) {

@@ -237,7 +237,8 @@ GeneralSortOptions general_options(const SortSpec& spec) {
 }
 
 void check_usage(const SortSpec& spec) {
-  visit(spec, [](const GeneralSortOptions&) {}, [](const FixedSortOptions&) {});
+  visit(
+      spec, [](const GeneralSortOptions&) {}, [](const FixedSortOptions&) {});
 }
 
 SortPlan plan_sort(const SortSpec& spec) {
