@@ -53,7 +53,7 @@ MUTATIONS = [
      "  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0)\n",
      "  if (bytes % 4096 != 0 && ftruncate(fd, static_cast<off_t>(bytes + 1)) != 0)\n"),
     ("what is read back is not compared", "io/write_comparison.cc",
-     "    if (block_checksum(piece) != next_->checksum) fail(offset_ + at);\n", ""),
+     "    if (block_checksum(piece) != next_->checksum) throw_not_as_written(file_, offset_ + at);\n", ""),
     ("files of parts not synced", "io/output_directory.cc",
      '  if (fsync(file.fd()) != 0) throw_io_error(errno, "cannot sync", file.path());\n  if (read_back', "  if (read_back"),
     # --- threads ---

@@ -217,7 +217,9 @@ GeneralSortOptions general_options(const SortSpec& spec) {
   options.compress_program = spec.compress_program;
   options.on_no_compress_program = spec.on_no_compress_program;
   const bool tells_inputs_apart = spec.set_rule && !is_union(*spec.set_rule);
-  if (tells_inputs_apart) std::ranges::rotate(options.inputs, options.inputs.begin() + 1);
+  if (tells_inputs_apart) {
+    std::rotate(options.inputs.begin(), options.inputs.begin() + 1, options.inputs.end());
+  }
   if (spec.shuffle_seed) options.tags = {RecordTags::Kind::random, *spec.shuffle_seed};
   switch (text_kind(spec.record)) {
     case TextKind::lines:
