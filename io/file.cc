@@ -338,8 +338,8 @@ File File::open_standard_input() {
   return file;
 }
 
-File File::stream(int fd, std::string path) {
-  File file(fd, std::move(path), false);
+File File::stream(int fd, const std::string& path) {
+  File file(fd, path, false);
   file.seekable_ = false;
   return file;
 }

@@ -68,7 +68,7 @@ class File {
 
   // Takes ownership of `fd`, to be read or written at its own position (Request::kStream), even if
   // it is a regular file.
-  static File stream(int fd, std::string path);
+  static File stream(int fd, const std::string& path);
 
   // The caller of the library, who completes the requests of `queue`: a stream. `name` is for
   // messages.

@@ -69,12 +69,17 @@ void sync_directory(const File& directory, bool can_sync, const File& file) {
 int open_unnamed_beside(const File& directory, mode_t mode, bool is_new) {
   const int fd = openat(directory.fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
   if (fd < 0) return fd;
-  if (access(descriptor_path(fd).c_str(), F_OK) != 0) {
+  try {
+    if (access(descriptor_path(fd).c_str(), F_OK) == 0) {
+      if (is_new) apply_umask(fd);
+      return fd;
+    }
+  } catch (...) {
     close(fd);
-    return -1;
+    throw;
   }
-  if (is_new) apply_umask(fd);
-  return fd;
+  close(fd);
+  return -1;
 }
 
 int link_unnamed(int fd, const File& directory, const char* name) {
