@@ -17,7 +17,7 @@ GeneralShare ClusterGeneral::open_input(const std::vector<std::string>& paths,
   Input& input = inputs_.emplace_back();
   if (syntax.record_bytes != 0) return {open_share(paths, syntax.record_bytes, peers_), {}};
   terminator_bytes_ = 1;
-  GeneralShare share = open_text_share(paths, syntax, with_first_record, peers_);
+  GeneralShare share = open_general_share(paths, syntax, with_first_record, peers_);
   if (syntax.header) input.header = share.first_record;
   return share;
 }
@@ -85,7 +85,7 @@ SharedMerge ClusterGeneral::exchange(std::span<const SharedRuns> inputs, io::IoS
   std::vector<const GeneralRun*> all;
   for (const OwnRun& own : runs_) all.push_back(own.run);
   const std::vector<std::string> cuts =
-      is_cut_ ? choose_text_cuts(all, peers_) : std::vector<std::string>();
+      is_cut_ ? choose_key_cuts(all, peers_) : std::vector<std::string>();
   SharedMerge merge;
   std::uint32_t first = 0;  // run of the input
   for (std::size_t side = 0; side < inputs.size(); ++side) {
@@ -93,7 +93,7 @@ SharedMerge ClusterGeneral::exchange(std::span<const SharedRuns> inputs, io::IoS
     Input& input = inputs_[side];
     input.scratch = std::make_unique<LocalScratch>(given.store, given.scratch.store(), io, peers_);
     const std::span own = std::span(all).subspan(first, given.sources.size());
-    input.slices = exchange_text_slices(own, first, cuts, *input.scratch, peers_);
+    input.slices = exchange_slices(own, first, cuts, *input.scratch, peers_);
     first += static_cast<std::uint32_t>(own.size());
     SliceOrigins origins;
     for (std::size_t i = 0; i < input.slices.runs.size(); ++i) {

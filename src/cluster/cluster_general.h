@@ -1,8 +1,8 @@
 // What general sorts and joins on several machines have in common: the part of a rank.
 //
 //     input_share     each rank reads its share of each input
-//     (general_sort)     and forms sorted runs of it, in its own scratch
-//     text_slices     the runs of all ranks are cut into ranges of keys, one for each rank
+//     (general_sort)  and forms sorted runs of it, in its own scratch
+//     general_slices  the runs of all ranks are cut into ranges of keys, one for each rank
 //     remote_blocks   which merges them: blocks come in predicted order from those that have them
 //     rank_output     to a directory of parts, or by way of scratch to one file
 #pragma once
@@ -45,7 +45,7 @@ class ClusterGeneral final : public SharedJob {
   // Steps of all ranks. In this order:
   // Unless no output is written. `job` must outlive this. Throws Error.
   void open_output(const JobOptions& job) { output_.emplace(job, false, peers_); }
-  // The next input: as open_text_share(), or open_share() if records have a fixed size.
+  // The next input: as open_general_share(), or open_share() if records have a fixed size.
   GeneralShare open_input(const std::vector<std::string>& paths, const RecordSyntax& syntax,
                           bool with_first_record);
   // The next input, which the job has from elsewhere.

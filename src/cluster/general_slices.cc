@@ -38,8 +38,8 @@ std::vector<CellSample> sample(std::span<const GeneralRun* const> runs, std::uin
 }
 
 // Of `run`, blocks [first, last).
-void put_text_slice(MessageWriter& writer, const GeneralRun& run, SliceOrigin origin,
-                    std::size_t first, std::size_t last, bool with_places) {
+void put_part(MessageWriter& writer, const GeneralRun& run, SliceOrigin origin, std::size_t first,
+              std::size_t last, bool with_places) {
   std::uint64_t bytes = 0;
   for (std::size_t block = first; block < last; ++block) bytes += run.blocks[block].bytes;
   const double part = static_cast<double>(bytes) / static_cast<double>(run.bytes);
@@ -51,7 +51,7 @@ void put_text_slice(MessageWriter& writer, const GeneralRun& run, SliceOrigin or
   writer.put_text(last == run.blocks.size() ? std::string_view(run.last_key) : run.trigger(last));
 }
 
-std::unique_ptr<GeneralRun> get_text_slice(MessageReader& reader, SliceOrigin& origin) {
+std::unique_ptr<GeneralRun> get_part(MessageReader& reader, SliceOrigin& origin) {
   origin = reader.get<SliceOrigin>();
   auto run = std::make_unique<GeneralRun>();
   run->records = reader.get<std::uint64_t>();
@@ -68,7 +68,7 @@ std::unique_ptr<GeneralRun> get_text_slice(MessageReader& reader, SliceOrigin& o
 
 }  // namespace
 
-std::vector<std::string> choose_text_cuts(std::span<const GeneralRun* const> runs, Peers& peers) {
+std::vector<std::string> choose_key_cuts(std::span<const GeneralRun* const> runs, Peers& peers) {
   MessageWriter writer;
   for (const CellSample& sample : sample(runs, kSamples)) {
     writer.put_text(sample.key);
@@ -104,9 +104,9 @@ std::optional<KeyRange> range_of_rank(const std::vector<std::string>& cuts, unsi
   return range;
 }
 
-GeneralSlices exchange_text_slices(std::span<const GeneralRun* const> runs, std::uint32_t first_run,
-                                   const std::vector<std::string>& cuts,
-                                   const LocalScratch& scratch, Peers& peers) {
+GeneralSlices exchange_slices(std::span<const GeneralRun* const> runs, std::uint32_t first_run,
+                              const std::vector<std::string>& cuts, const LocalScratch& scratch,
+                              Peers& peers) {
   const GeneralCells ranges(cuts);
   std::vector<MessageWriter> writers(peers.ranks());
   for (std::uint32_t number = 0; number < runs.size(); ++number) {
@@ -119,9 +119,9 @@ GeneralSlices exchange_text_slices(std::span<const GeneralRun* const> runs, std:
       const auto last = std::partition_point(first, of_blocks.end(),
                                              [&](CellRange range) { return range.first <= rank; });
       if (first == last) continue;
-      put_text_slice(writers[rank], run, {peers.rank(), first_run + number},
-                     static_cast<std::size_t>(first - of_blocks.begin()),
-                     static_cast<std::size_t>(last - of_blocks.begin()), scratch.is_open_to(rank));
+      put_part(writers[rank], run, {peers.rank(), first_run + number},
+               static_cast<std::size_t>(first - of_blocks.begin()),
+               static_cast<std::size_t>(last - of_blocks.begin()), scratch.is_open_to(rank));
     }
   }
   std::vector<Message> messages;
@@ -129,7 +129,7 @@ GeneralSlices exchange_text_slices(std::span<const GeneralRun* const> runs, std:
   GeneralSlices slices;
   for (const Message& message : peers.exchange(std::move(messages))) {
     for (MessageReader reader(message); !reader.at_end();) {
-      slices.runs.push_back(get_text_slice(reader, slices.origins.emplace_back()));
+      slices.runs.push_back(get_part(reader, slices.origins.emplace_back()));
     }
   }
   return slices;

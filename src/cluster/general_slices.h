@@ -1,4 +1,4 @@
-// The runs of text of all ranks, cut into a range of keys for each rank.
+// The runs of all ranks of a general sort or join, cut into a range of keys for each rank.
 //
 // Cuts are chosen among the triggers of blocks, so no block need be read for them, and parts differ
 // by a block of each run, about. Records with equal keys stay together.
@@ -28,7 +28,7 @@ namespace xxl {
 
 // A step of all ranks: what separates the ranges, fewer than there are ranks, in ascending order.
 // `runs` are those of this rank.
-std::vector<std::string> choose_text_cuts(std::span<const GeneralRun* const> runs, Peers& peers);
+std::vector<std::string> choose_key_cuts(std::span<const GeneralRun* const> runs, Peers& peers);
 
 // Of rank `rank`; nothing if there are fewer ranges.
 std::optional<KeyRange> range_of_rank(const std::vector<std::string>& cuts, unsigned rank);
@@ -40,8 +40,8 @@ struct GeneralSlices {
 
 // A step of all ranks, which gives each what it merges. Other ranks call the first of `runs`
 // `first_run`. `scratch` tells who reads blocks of this one itself.
-GeneralSlices exchange_text_slices(std::span<const GeneralRun* const> runs, std::uint32_t first_run,
-                                   const std::vector<std::string>& cuts,
-                                   const LocalScratch& scratch, Peers& peers);
+GeneralSlices exchange_slices(std::span<const GeneralRun* const> runs, std::uint32_t first_run,
+                              const std::vector<std::string>& cuts, const LocalScratch& scratch,
+                              Peers& peers);
 
 }  // namespace xxl

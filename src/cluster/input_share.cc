@@ -332,7 +332,7 @@ std::optional<std::string> first_row(const io::File& file, const RecordSyntax& s
 }
 
 // Cuts `inputs` where records begin.
-void cut_text(Inputs& inputs, const RecordSyntax& syntax, Peers& peers) {
+void cut_at_records(Inputs& inputs, const RecordSyntax& syntax, Peers& peers) {
   std::vector<std::uint64_t> starts;
   for (std::uint64_t rank = 0; rank <= peers.ranks(); ++rank) {
     starts.push_back(equal_start(inputs.bytes, rank, peers.ranks()));
@@ -403,13 +403,13 @@ InputShare open_share(const std::vector<std::string>& paths, std::size_t record_
   return share;
 }
 
-GeneralShare open_text_share(const std::vector<std::string>& paths, const RecordSyntax& syntax,
-                             bool with_first_record, Peers& peers) {
+GeneralShare open_general_share(const std::vector<std::string>& paths, const RecordSyntax& syntax,
+                                bool with_first_record, Peers& peers) {
   const RankPaths of_rank(paths, peers.rank());
   GeneralShare share{{open_files(of_rank, syntax, peers)}, {}};
   Inputs& inputs = share.inputs;
   if (with_first_record) share.first_record = first_record(inputs, syntax, peers);
-  if (!of_rank.are_of_rank) cut_text(inputs, syntax, peers);
+  if (!of_rank.are_of_rank) cut_at_records(inputs, syntax, peers);
   measure(share, peers);
   return share;
 }

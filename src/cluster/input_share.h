@@ -49,8 +49,8 @@ struct GeneralShare : InputShare {
   std::optional<std::string> first_record;
 };
 
-// Likewise of lines or rows.
-GeneralShare open_text_share(const std::vector<std::string>& paths, const RecordSyntax& syntax,
-                             bool with_first_record, Peers& peers);
+// The same for lines or rows.
+GeneralShare open_general_share(const std::vector<std::string>& paths, const RecordSyntax& syntax,
+                                bool with_first_record, Peers& peers);
 
 }  // namespace xxl

@@ -215,9 +215,9 @@ void check_text_slices(fuzz::Input& input, Ranks& ranks) {
   run.records = keys.size();
   run.last_key = keys.back();
   const GeneralRun* const all[] = {&run};
-  const std::vector<std::string> chosen = choose_text_cuts(all, ranks.peers);
+  const std::vector<std::string> chosen = choose_key_cuts(all, ranks.peers);
   require(chosen.size() < ranks.ranks && std::ranges::is_sorted(chosen));
-  const GeneralSlices slices = exchange_text_slices(all, 0, cuts, ranks.scratch, ranks.peers);
+  const GeneralSlices slices = exchange_slices(all, 0, cuts, ranks.scratch, ranks.peers);
   std::vector<bool> is_there(run.blocks.size(), false);
   if (!slices.runs.empty()) {
     const GeneralRun& slice = *slices.runs[0];

@@ -175,7 +175,7 @@ std::vector<std::string> shares(const std::vector<std::string>& paths, const Rec
                                 unsigned ranks) {
   std::vector<std::string> texts(ranks);
   test::run_ranks(ranks, true, [&](Peers& peers) {
-    GeneralShare share = open_text_share(paths, syntax, false, peers);
+    GeneralShare share = open_general_share(paths, syntax, false, peers);
     std::uint64_t at = share.inputs.start;
     for (io::File& file : share.inputs.files) {
       file.open();
