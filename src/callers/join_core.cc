@@ -120,7 +120,7 @@ JoinCore::JoinCore(const resources& shared, const JoinSpec& spec)
           [&](const Grant& grant, Inputs& inputs, io::IoQueue& output,
               const std::stop_token& stop) -> std::unique_ptr<CallerSort> {
             return std::make_unique<CallerJoin>(
-                options_of(spec, grant, inputs, output, stop, shared.shared()->text));
+                options_of(spec, grant, inputs, output, stop, shared.shared()->job));
           },
           "a join") {}
 

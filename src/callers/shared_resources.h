@@ -38,7 +38,7 @@ class SharedResources {
 
   io::IoService::Factory queue_factory;  // if set, makes the I/O queues (tests)
   TimeLine* time_line = nullptr;         // of all users; may be null
-  SharedJob* text = nullptr;             // if set, what takes records of any length is part of it
+  SharedJob* job = nullptr;              // if set, jobs of records of any length are part of it
 
  private:
   mutable std::mutex mutex_;

@@ -113,7 +113,7 @@ class SorterCore::Job : public CallerJob {
             shared, spec.options.memory_bytes, 1,
             [&](const Grant& grant, Inputs& inputs, io::IoQueue& output,
                 const std::stop_token& stop) {
-              return make_sort(grant, spec, inputs.front(), output, stop, shared.shared()->text);
+              return make_sort(grant, spec, inputs.front(), output, stop, shared.shared()->job);
             },
             "a sorter"),
         repeatable_(spec.options.repeatable) {}

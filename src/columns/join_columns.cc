@@ -246,7 +246,7 @@ class Joining {
     if (rank_ != nullptr) {
       for (std::size_t side = 0; side < kJoinSides; ++side) rank_->cluster.add_input();
       rank_->cluster.plan(job);
-      shared_.shared()->text = &rank_->cluster;
+      shared_.shared()->job = &rank_->cluster;
     }
     detail::JoinSpec spec;
     spec.kind = options_.kind;

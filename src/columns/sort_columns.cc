@@ -147,7 +147,7 @@ void sort(ArrowArrayStream* in, ArrowArrayStream* out, const column_sort_options
     rank->cluster.plan(job);
     // How many rows come before a range is not known, so one rank counts them all.
     if (options.limit || options.skip > 0) rank->cluster.merge_at_first();
-    shared.shared()->text = &rank->cluster;
+    shared.shared()->job = &rank->cluster;
   }
   detail::SorterBytes rows(shared, spec_of(options, job.memory_bytes));
   pusher.push(
