@@ -1,6 +1,5 @@
 #include "xxl/resources.h"
 
-#include <string>
 #include <utility>
 
 #include "base/error.h"

@@ -1,5 +1,4 @@
 // Joins of files: each becomes a general one or one of records of a fixed size.
-#include <utility>
 
 #include "base/error.h"
 #include "job/files/job_spec.h"

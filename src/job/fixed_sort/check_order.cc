@@ -1,7 +1,5 @@
 // sort -c: is a file in order? Neighbours are compared chunk by chunk, on all cores.
-#include <algorithm>
 #include <mutex>
-#include <string>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -9,7 +7,6 @@
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "io/file.h"
-#include "io/input_checks.h"
 #include "job/fixed_sort/check_sorted.h"
 #include "job/fixed_sort/fixed_sort.h"
 #include "job/inputs.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
-#include <string>
 
 #include "base/units.h"
 #include "job/fixed_sort/plan.h"

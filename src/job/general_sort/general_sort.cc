@@ -1,7 +1,5 @@
 // The general sort from end to end, in the steps of every job (job_steps.h).
 #include "job/general_sort/general_sort.h"
-#include "job/job_io.h"
-#include "job/job_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -30,6 +28,8 @@
 #include "job/general_sort/long_records.h"
 #include "job/general_sort/run_reducer.h"
 #include "job/general_sort/shared_job.h"
+#include "job/job_io.h"
+#include "job/job_steps.h"
 #include "job/order_guess.h"
 #include "job/phase_meter.h"
 #include "merge/cell_emitter.h"

@@ -1,13 +1,11 @@
-// Sorting lines and rows of text, of any size and number: the public entry.
+// The general sort, of any number of records of any length: the public entry.
 //
 // How it works: docs/general-sort.md.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 
 #include "base/checksum.h"
 #include "io/file.h"

@@ -1,8 +1,6 @@
 // The general join from end to end, in the steps of every job (job_steps.h): by cells of all runs,
 // or record by record where an input comes sorted.
 #include "job/join/general_join.h"
-#include "job/job_io.h"
-#include "job/job_steps.h"
 
 #include <algorithm>
 #include <memory>
@@ -12,7 +10,6 @@
 #include "base/machine_limits.h"
 #include "base/memory_plan.h"
 #include "base/memory_region.h"
-#include "base/units.h"
 #include "io/codec.h"
 #include "io/output_file.h"
 #include "job/fixed_sort/plan.h"
@@ -21,6 +18,8 @@
 #include "job/general_sort/long_records.h"
 #include "job/general_sort/shared_job.h"
 #include "job/general_sort/stored_records.h"
+#include "job/job_io.h"
+#include "job/job_steps.h"
 #include "job/join/counted_first.h"
 #include "job/join/general_join_budget.h"
 #include "job/join/join_side.h"

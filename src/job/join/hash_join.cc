@@ -1,15 +1,12 @@
 // The hash join from end to end, in the steps of every job (job_steps.h): one side becomes a table
 // in memory, the other is streamed past it, and what remains of the first is written.
 #include "job/join/hash_join.h"
-#include "base/task.h"
-#include "job/job_io.h"
 
 #include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -17,9 +14,11 @@
 #include "base/least_memory.h"
 #include "base/machine_limits.h"
 #include "base/memory_region.h"
+#include "base/task.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
 #include "job/inputs.h"
+#include "job/job_io.h"
 #include "job/job_steps.h"
 #include "job/join/hash_probe.h"
 #include "job/output.h"

@@ -1,5 +1,4 @@
 #include "job/join/join_source.h"
-#include "job/job_steps.h"
 
 #include <algorithm>
 #include <map>
@@ -10,6 +9,7 @@
 #include "base/task.h"
 #include "base/units.h"
 #include "io/transfer.h"
+#include "job/job_steps.h"
 #include "record/record_order.h"
 
 namespace xxl {
@@ -77,8 +77,8 @@ ResidentSource::ResidentSource(FixedSorting& sorting, std::span<std::byte> regio
     sorting_ = sorting.sort_in_memory(region, io, workers, mailbox, open_run);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::no_space) throw;
-    throw GivenUp{
-        &Attempt::in_memory};  // other processes took the accelerator's memory since planning
+    // Other processes took the accelerator's memory since planning.
+    throw GivenUp{&Attempt::in_memory};
   }
 }
 

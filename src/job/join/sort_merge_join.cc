@@ -2,8 +2,6 @@
 // the sides that are not in order, one side after the other, each with all of the memory; then the
 // merge of both and the join of their streams at the same time.
 #include "job/join/sort_merge_join.h"
-#include "job/job_io.h"
-#include "job/job_steps.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/machine_limits.h"
@@ -22,6 +19,8 @@
 #include "io/output_file.h"
 #include "job/fixed_sort/fixed_sorting.h"
 #include "job/inputs.h"
+#include "job/job_io.h"
+#include "job/job_steps.h"
 #include "job/join/join_plan.h"
 #include "job/join/join_source.h"
 #include "job/output.h"
@@ -102,7 +101,7 @@ class SortMergeJoin {
   std::unique_ptr<Output> output_;
   Mailbox mailbox_{options_.stop};
   WaitTimes waits_ = meter_.no_waits();
-  // Of the merge; each may use those before it until it ends.
+  // For the merge. Each may use those above it until it ends.
   const KeyLayout row_layout_{rows_.row_format()};
   std::unique_ptr<Workers> workers_;
   std::unique_ptr<io::IoService> io_;
