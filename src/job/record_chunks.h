@@ -50,9 +50,9 @@ class RecordChunks {
   RecordChunks(const io::File& file, std::size_t record_bytes,
                std::uint64_t memory_bytes = kMostMemoryBytes);
 
-  // Of each worker: the chunk, the record before it, and the rest of the sectors at its ends.
+  // For each worker: the chunk, the record before it, and the rest of the sectors at its ends.
   std::size_t buffer_bytes() const;
-  // Beside these.
+  // In addition to these.
   std::size_t own_bytes() const { return last_record_.size(); }
 
   // Calls examine(chunk) for each chunk, on `parallel` threads (0: as many as processors) and a few
@@ -71,9 +71,9 @@ class RecordChunks {
   const std::size_t record_bytes_;
   const std::uint64_t memory_bytes_;
   const std::size_t chunk_records_;
-  const std::uint64_t records_;  // of a file that can be read anywhere
+  const std::uint64_t records_;  // of a file that can be read anywhere; otherwise 0
   std::atomic<std::uint64_t> next_chunk_{0};
-  // Of a stream:
+  // For a stream:
   std::mutex mutex_;
   std::optional<io::WakeEvent> stopped_;
   std::vector<std::byte> last_record_;

@@ -31,7 +31,7 @@ struct SortSpec : SortJob, JobMeans {
   // records without keys are compared as a whole.
   std::optional<GroupRule> set_rule = {};
   std::optional<PhiloxKey> shuffle_seed = {};  // random order
-  std::string compress_program = {};           // as of GeneralSortOptions
+  std::string compress_program = {};           // as in GeneralSortOptions
   std::function<void(const Error&)> on_no_compress_program = {};
   AcceleratedMerge merge_on_accelerator = AcceleratedMerge::automatic;
 };
@@ -45,7 +45,7 @@ RecordFormat format_of(const SortSpec& spec);
 bool is_fixed(const SortSpec& spec);
 FixedSortOptions fixed_options(const SortSpec& spec);
 GeneralSortOptions general_options(const SortSpec& spec);
-// Throws Error{usage} where they do, without reading any file.
+// Throws Error{usage} where these functions do. Reads no file.
 void check_usage(const SortSpec& spec);
 
 // As the functions of the public header. What `spec` refers to must live until they return.

@@ -148,12 +148,12 @@ std::optional<GeneralGeometry> geometry_for(const GeneralSortOptions& options, c
 
 std::optional<GeneralGeometry> geometry_for(GeneralPlanInput input, const LongRecords& needs) {
   const auto best = with_best_threads(input);
-  if (!best || needs.longest == 0) return best ? plan_general(*best) : std::nullopt;
+  const auto usual = best ? plan_general(*best) : std::nullopt;
+  if (!usual || needs.longest == 0) return usual;
   input = *best;
-  const GeneralGeometry usual = *plan_general(input);
   // As run formation has it: the blocks of runs are those of ordinary records.
-  input.block_bytes = usual.block_bytes;
-  if (needs.longest + 2 * GeneralReader::kHeadroom > usual.region_bytes) {
+  input.block_bytes = usual->block_bytes;
+  if (needs.longest + 2 * GeneralReader::kHeadroom > usual->region_bytes) {
     input.longest_record = needs.longest;
   }
   input.merged_bytes = needs.merged;

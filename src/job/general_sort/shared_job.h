@@ -1,5 +1,5 @@
 // What a general sort or join does together with others, each of which reads a share of the same
-// inputs and writes a range of keys of the result (job/cluster).
+// inputs and writes a range of keys of the result (src/cluster).
 #pragma once
 
 #include <array>
