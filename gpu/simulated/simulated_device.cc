@@ -268,36 +268,47 @@ class SimulatedStream final : public Stream {
   void probe(const DeviceHashTable& table, const ProbeShape& shape, const std::byte* records,
              std::size_t count, MatchRange* found, TileTotals* totals) override {
     begin("probe");
-    probe_records(table, shape, records, count, found);
     for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t key = read(records + i * shape.record_bytes, table.key_bytes);
+      const std::uint64_t hash = DeviceHashTable::hash(key);
+      const HashPart& part = table.part_of(hash);
+      const std::uint32_t number = table.key_bytes == 4
+                                       ? table.find(part, hash, static_cast<std::uint32_t>(key))
+                                       : table.find(part, hash, key);
+      found[i] = {number, table.chain_length(part, number)};
       TileTotals& sum = totals[i / kMatchTile];
       if (i % kMatchTile == 0) sum = {};
       sum.pairs += found[i].count;
       sum.matched_r += found[i].count != 0;
     }
   }
-  // One row after the other.
   void write_rows(const DeviceHashTable& table, const ProbeShape& shape, const std::byte* records,
                   std::size_t count, const MatchRange* found,
                   std::span<const std::uint64_t> tile_rows, std::uint64_t first_row,
                   std::uint64_t rows, std::byte* to) override {
     begin("write rows");
     const std::size_t row_bytes = shape.row_bytes(table.key_bytes);
+    const unsigned value_bytes = shape.build_value ? table.key_bytes : 0;
     std::uint64_t row = 0;
-    std::vector<std::byte> all;
     for (std::size_t i = 0; i < count; ++i) {
       if (i % kMatchTile == 0) XXL_CHECK(row == tile_rows[i / kMatchTile]);
-      const std::uint32_t here = shape.rows(found[i].count);
-      if (row + here > first_row && row < first_row + rows) {
-        all.resize(here * row_bytes);
-        write_probe_rows(table, shape, records + i * shape.record_bytes, 1, found + i, all.data());
-        for (std::uint32_t k = 0; k < here; ++k) {
-          if (row + k < first_row || row + k >= first_row + rows) continue;
-          std::memcpy(to + (row + k - first_row) * row_bytes, all.data() + k * row_bytes,
-                      row_bytes);
+      const std::byte* const record = records + i * shape.record_bytes;
+      const HashPart& part = table.part_of(DeviceHashTable::hash(read(record, table.key_bytes)));
+      const bool pairs = shape.wanted.pairs && found[i].count != 0;
+      const std::uint64_t end = row + shape.rows(found[i].count);
+      for (std::uint32_t number = found[i].first; row < end; ++row) {
+        if (row >= first_row && row < first_row + rows) {
+          std::byte* const out = to + (row - first_row) * row_bytes;
+          std::memcpy(out, record, shape.record_bytes);
+          std::uint64_t value = shape.missing;
+          if (pairs) {
+            const auto at = std::uint64_t{number - 1} * table.record_bytes + table.key_bytes;
+            value = read(part.records + at, value_bytes);
+          }
+          write(out + shape.record_bytes, value, value_bytes);
         }
+        if (table.chains && pairs) number = part.next[number - 1];
       }
-      row += here;
     }
   }
 
