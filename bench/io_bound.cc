@@ -9,49 +9,19 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "base/memory_region.h"
 #include "base/units.h"
-#include "io/block_mover.h"
+#include "bench/mover.h"
 #include "io/output_file.h"
 
 namespace {
 
+using xxl::bench::seconds_since;
 using xxl::io::File;
-
-// Copies files, with buffers that it keeps.
-class Copier {
- public:
-  Copier(std::size_t block_bytes, unsigned depth)
-      : block_bytes_(block_bytes),
-        memory_(block_bytes * 2 * depth),  // work for the disks of both files
-        service_(xxl::Backend::automatic, {}, depth) {
-    // No page is touched for the first time when copying.
-    std::memset(memory_.data(), 'x', memory_.size());
-  }
-  void copy(const File& source, File& target, std::uint64_t bytes) {
-    target.reserve(0, xxl::round_up(bytes, std::uint64_t{xxl::kSectorBytes}));
-    xxl::io::BlockMover mover(service_, memory_.span(), block_bytes_);
-    mover.move({.source = &source,
-                .target = &target,
-                .bytes = bytes,
-                .source_bytes = xxl::round_up(bytes, std::uint64_t{block_bytes_})});
-  }
-
- private:
-  std::size_t block_bytes_;
-  xxl::MemoryRegion memory_;
-  xxl::io::IoService service_;
-};
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 int run(const std::vector<std::string>& words) {
   std::size_t block_bytes = xxl::kMiB;
@@ -76,18 +46,18 @@ int run(const std::vector<std::string>& words) {
   }
   const std::string scratch_directory =
       files.size() == 3 ? files[2] : std::filesystem::temp_directory_path().string();
-  Copier copier(block_bytes, depth);
+  xxl::bench::Mover mover(block_bytes, depth);
   double form_seconds = 0;
   File scratch;
   auto start = std::chrono::steady_clock::now();
   if (files.size() == 3) {
     scratch = File::create_unnamed(scratch_directory);
-    copier.copy(input, scratch, input.size());
+    mover.move(&input, &scratch, input.size());
     form_seconds = seconds_since(start);
     start = std::chrono::steady_clock::now();
   }
   xxl::io::OutputFile output(files[1], true, {scratch_directory});
-  copier.copy(files.size() == 3 ? scratch : input, output.file(), input.size());
+  mover.move(files.size() == 3 ? &scratch : &input, &output.file(), input.size());
   output.publish(input.size());
   const double merge_seconds = seconds_since(start);
   std::printf("{\"seconds\": %.3f, \"form_seconds\": %.3f, \"merge_seconds\": %.3f}\n",

@@ -16,52 +16,18 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/memory_region.h"
-#include "base/random.h"
 #include "base/units.h"
-#include "io/block_mover.h"
+#include "bench/mover.h"
 #include "io/output_file.h"
 
 namespace {
 
 using xxl::Error;
 using xxl::ErrorCode;
-using xxl::io::BlockMover;
+using xxl::bench::Mover;
+using xxl::bench::seconds_since;
 using xxl::io::File;
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Buffers full of noise, and the queues to move them.
-class Mover {
- public:
-  Mover(std::size_t block_bytes, unsigned depth)
-      : block_bytes_(block_bytes),
-        memory_(block_bytes * 2 * depth),
-        service_(xxl::Backend::automatic, {}, depth) {
-    xxl::Random random(1);
-    auto* words = reinterpret_cast<std::uint64_t*>(memory_.data());
-    for (std::size_t i = 0; i < memory_.size() / sizeof *words; ++i) words[i] = random();
-  }
-  void move(const File* source, File* target, std::uint64_t bytes) {
-    if (bytes == 0) return;
-    if (target != nullptr) {
-      target->reserve(0, xxl::round_up(bytes, std::uint64_t{xxl::kSectorBytes}));
-    }
-    BlockMover mover(service_, memory_.span(), block_bytes_);
-    mover.move({.source = source,
-                .target = target,
-                .bytes = bytes,
-                .source_bytes = xxl::round_up(bytes, std::uint64_t{block_bytes_})});
-  }
-
- private:
-  std::size_t block_bytes_;
-  xxl::MemoryRegion memory_;
-  xxl::io::IoService service_;
-};
 
 int run(const std::vector<std::string>& words) {
   std::size_t block_bytes = xxl::kMiB;
