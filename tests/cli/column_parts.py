@@ -2,9 +2,7 @@
 
 import json
 import random
-import subprocess
 
-import whole_process
 from column_tables import MAKERS, random_table, read, record_of, write
 from columns_case import HOWS, SEEDS, ColumnsTest
 from whole_process import MIB
@@ -21,9 +19,8 @@ class Parts(ColumnsTest):
 
     def parts_of(self, directory, source, *arguments, verb="sort"):
         inputs = [source] if verb == "sort" else source
-        done = subprocess.run([whole_process.XXL, verb, "-T", self.scratch, record_of(inputs[0]), *inputs, *arguments,
-                               f"--output={directory}"], capture_output=True, check=False,
-                              timeout=whole_process.PATIENCE_SECONDS)
+        done = self.run_command(verb, "-T", self.scratch, record_of(inputs[0]), *inputs, *arguments,
+                                f"--output={directory}")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         manifest = json.loads((directory / "manifest.json").read_text())
         self.assertEqual(sorted(path.name for path in directory.iterdir()),
@@ -32,7 +29,7 @@ class Parts(ColumnsTest):
         for part, table in zip(manifest["files"], tables):
             self.assertEqual(part["records"], table.num_rows)
             self.assertEqual(part["bytes"], (directory / part["file"]).stat().st_size)
-        done = subprocess.run([whole_process.XXL, "validate", directory], capture_output=True, check=False)
+        done = self.run_command("validate", directory)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return manifest["files"], tables
 
@@ -106,8 +103,7 @@ class Parts(ColumnsTest):
         for rules, message in ((["--parts=3", "--method=hash"], b"in no order"),
                                (["--part-by=a"], b"by the first column of the key"),
                                (["--part-by=k", "--how=left"], b"needs --how=inner or semi")):
-            done = subprocess.run([whole_process.XXL, "join", "--record=parquet", "--key=k", r, s, *rules,
-                                   f"--output={self.out / 'no'}"], capture_output=True, check=False)
+            done = self.run_command("join", "--record=parquet", "--key=k", r, s, *rules, f"--output={self.out / 'no'}")
             self.assertEqual(done.returncode, 2)
             self.assertIn(message, done.stderr)
 
@@ -133,8 +129,8 @@ class Parts(ColumnsTest):
         r = write(pa.table({"k": list(range(rows)), "a": text}), self.root / "r.parquet")
         s = write(pa.table({"k": list(range(0, 2 * rows, 2)), "b": text}), self.root / "s.parquet")
         directory = self.out / "parts"
-        done = subprocess.run([whole_process.XXL, "join", "-T", self.scratch, "--record=parquet", "--key=k", "-S", "96M", r, s,
-                               "--parts=3", f"--output={directory}", "--stats=json"], capture_output=True, check=False)
+        done = self.run_command("join", "-T", self.scratch, "--record=parquet", "--key=k", "-S", "96M", r, s, "--parts=3",
+                                f"--output={directory}", "--stats=json")
         self.assertEqual(done.returncode, 0, done.stderr)
         stats = json.loads(done.stderr)
         self.assertEqual([phase["name"] for phase in stats["phases"]],
@@ -148,13 +144,11 @@ class Parts(ColumnsTest):
 
     def test_a_number_of_parts_of_joins_reads_no_pipes(self):
         r = write(pa.table({"k": [1, 2, 2]}), self.root / "r.arrow")
-        command = [whole_process.XXL, "join", "--record=arrow", "--key=k", "-", r, "--parts=2",
-                   f"--output={self.out / 'parts'}"]
+        command = ["join", "--record=arrow", "--key=k", "-", r, "--parts=2", f"--output={self.out / 'parts'}"]
         with open(r, "rb") as file:
-            self.assertEqual(subprocess.run(command, stdin=file, check=False).returncode, 0)
+            self.assertEqual(self.run_command(*command, stdin=file).returncode, 0)
         self.assertEqual([read(path).num_rows for path in sorted((self.out / "parts").glob("*.arrow"))], [2, 3])
-        self.assert_fails(subprocess.run(command, input=r.read_bytes(), capture_output=True, check=False),
-                          "standard input: is a pipe.*use --part-bytes")
+        self.assert_fails(self.run_command(*command, input=r.read_bytes()), "standard input: is a pipe.*use --part-bytes")
 
     def test_an_existing_directory_survives_a_failure(self):
         source = self.root / "in.parquet"

@@ -1,9 +1,7 @@
 """Types of columns that are more than those of Arrow: what they say is kept, or an error."""
 
 import datetime
-import subprocess
 
-import whole_process
 from column_tables import read, take, write
 from columns_case import ColumnsTest
 
@@ -202,8 +200,7 @@ class Directories(ColumnsTest):
             done = self.run_xxl(f"--record={record}", "--key=k", *inputs, "-o", self.out / "out.parquet")
             self.assert_fails(done, message)
         for pair in ([plain, log], [log, plain]):
-            done = subprocess.run([whole_process.XXL, "join", "--record=parquet", "--key=k", *pair,
-                                   f"--output={self.out / 'out.parquet'}"], capture_output=True, check=False)
+            done = self.run_command("join", "--record=parquet", "--key=k", *pair, f"--output={self.out / 'out.parquet'}")
             self.assert_fails(done, message)
 
     def test_of_columns_that_the_files_have_are_nothing_special(self):
@@ -218,8 +215,7 @@ class Directories(ColumnsTest):
         self.assertEqual(read(target)["city"].to_pylist(), ["B", "A"])
 
     def test_that_a_path_does_not_name_are_not_looked_at(self):
-        done = subprocess.run([whole_process.XXL, "sort", "--record=parquet", "--key=k", "1.parquet"],
-                              cwd=self.root / "log" / "city=A", capture_output=True, check=False)
+        done = self.run_command("sort", "--record=parquet", "--key=k", "1.parquet", cwd=self.root / "log" / "city=A")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
 

@@ -37,6 +37,10 @@ class ColumnsTest(whole_process.FaultTest):
         print(f"SKIPPED: columns: {why}", file=sys.stderr)
         self.skipTest(why)
 
+    def run_command(self, *arguments, **options):
+        return subprocess.run([whole_process.XXL, *arguments], capture_output=True, check=False,
+                              timeout=whole_process.PATIENCE_SECONDS, **options)
+
     def sort(self, source, *arguments, output="out.parquet"):
         target = self.out / output
         done = self.run_xxl(record_of(source), source, "-o", target, *arguments)
@@ -45,9 +49,7 @@ class ColumnsTest(whole_process.FaultTest):
 
     def join(self, r, s, *arguments, output="out.parquet"):
         target = self.out / output
-        done = subprocess.run([whole_process.XXL, "join", "-T", self.scratch, record_of(r), r, s,
-                               f"--output={target}", *arguments], capture_output=True, check=False,
-                              timeout=whole_process.PATIENCE_SECONDS)
+        done = self.run_command("join", "-T", self.scratch, record_of(r), r, s, f"--output={target}", *arguments)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return read(target)
 
