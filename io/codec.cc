@@ -80,7 +80,7 @@ class Decompressor::Stream {
   virtual bool lacks_last_frame() const { return false; }
 
  protected:
-  // What one call of a library uses and makes that keeps its place in `stream`.
+  // The bytes that `call` used and made; its library keeps its place in `stream`.
   template <class Library, class Call>
   static Step step_of(Library& stream, std::span<const std::byte> in, std::span<std::byte> out,
                       Call&& call) {

@@ -44,9 +44,9 @@ void with_key(unsigned key_bytes, Call&& call) {
   }
 }
 
-// Memory for small tables, which grows when more is asked for: of the device, or of the host, where
-// kernels read it directly. For a small table this is faster than waiting for other copies.
-template <bool of_host>
+// Memory for small tables, which grows on demand. It is the device's, or the host's, where kernels
+// read it directly: for a small table that is faster than waiting for other copies.
+template <bool kOnHost>
 class TableMemory {
  public:
   ~TableMemory() { free(); }
@@ -54,7 +54,7 @@ class TableMemory {
     if (bytes > bytes_) {
       check_cuda(free(), "free memory");
       void* data;
-      check_cuda(of_host ? cudaHostAlloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped)
+      check_cuda(kOnHost ? cudaHostAlloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped)
                          : cudaMalloc(&data, bytes),
                  "allocate a table");
       data_ = static_cast<std::byte*>(data);
@@ -68,7 +68,7 @@ class TableMemory {
     std::byte* const data = std::exchange(data_, nullptr);
     bytes_ = 0;
     if (data == nullptr) return cudaSuccess;
-    return of_host ? cudaFreeHost(data) : cudaFree(data);
+    return kOnHost ? cudaFreeHost(data) : cudaFree(data);
   }
 
   std::byte* data_ = nullptr;
@@ -136,7 +136,7 @@ class CudaStream final : public Stream {
   TableMemory<true> shared_table_;
 };
 
-// As of Device.
+// Device::sort_scratch_bytes() and refine_scratch_bytes().
 std::size_t sort_scratch_bytes(const ItemShape& shape, std::size_t count);
 std::size_t refine_scratch_bytes(std::size_t count);
 

@@ -42,7 +42,7 @@ cudaError_t sort_pairs(void* temporary, std::size_t& bytes, cub::DoubleBuffer<Ke
                                          0, bits, stream);
 }
 
-// Of items with values or without, whose types are one.
+// Sorts `keys`; if `pairs`, also `values`, which have the same type.
 template <class Key>
 cudaError_t sort_items(void* temporary, std::size_t& bytes, bool pairs,
                        cub::DoubleBuffer<Key>& keys, cub::DoubleBuffer<Key>& values,

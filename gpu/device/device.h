@@ -39,7 +39,7 @@ struct ItemShape {
   unsigned value_bytes = 0;
 
   std::size_t bytes() const { return key_bytes + value_bytes; }
-  // Memory of so many items.
+  // Bytes of memory for `count` items.
   std::size_t area_bytes(std::size_t count) const {
     return aligned(count * key_bytes) + aligned(count * value_bytes);
   }
@@ -187,8 +187,8 @@ class Device {
   virtual bool is_pinned(std::span<const std::byte> memory) = 0;
 };
 
-// Memory that may be used of each of `devices`: what is free on all, less a little for contexts
-// that grow and for others, and at most `limit_bytes` if that is not 0.
+// Bytes that may be used on each of `devices`: what is free on all, less a reserve for contexts
+// that grow and for other processes. At most `limit_bytes` if that is not 0.
 inline std::uint64_t usable_memory(std::span<Device* const> devices, std::uint64_t limit_bytes) {
   constexpr std::uint64_t kSpareBytes = std::uint64_t{512} << 20;
   std::uint64_t memory = limit_bytes == 0 ? ~std::uint64_t{0} : limit_bytes;
@@ -199,7 +199,7 @@ inline std::uint64_t usable_memory(std::span<Device* const> devices, std::uint64
   return memory;
 }
 
-// Memory that a device gives, given back when it goes.
+// Memory of a device, or shared with it; the destructor frees it.
 template <std::byte* (Device::*kAllocate)(std::size_t), void (Device::*kFree)(std::byte*)>
 class OwnedMemory {
  public:

@@ -36,7 +36,7 @@ struct TileTotals {
   friend bool operator==(const TileTotals&, const TileTotals&) = default;
 };
 
-// Which rows there are, of which each kind of join is made.
+// The kinds of rows that a join makes. Inner, left, ... joins are sets of them.
 struct WantedRows {
   bool pairs = false;      // each pair of an R and an S with equal keys
   bool matched_r = false;  // each R that has at least one such S, once; without S's value

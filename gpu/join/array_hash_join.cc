@@ -96,7 +96,7 @@ class HashJoiner::OneJoin {
   void wait_for_all() {
     while (under_way_ > 0) joiner_.mailbox_.wait_and_run();
   }
-  // `done`, which something calls at its end that is under way from now on.
+  // Counts a task as under way from now on; the task must call the result at its end.
   std::function<void()> ending(std::function<void()> done = nullptr) {
     ++under_way_;
     return [this, done = std::move(done)] {

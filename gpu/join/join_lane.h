@@ -17,7 +17,7 @@ namespace xxl::gpu {
 
 // The largest part that a place holds.
 struct JoinPlaceShape {
-  std::size_t records = 0;       // of all sides that it has, number
+  std::size_t records = 0;       // number, of one side or of both together
   std::size_t record_bytes = 0;  // of the larger record
   unsigned key_bytes = 0;        // 0: keys are only in records
   std::size_t row_bytes = 0;     // 0: devices write no rows; else as many rows as records fit

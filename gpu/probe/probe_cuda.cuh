@@ -39,7 +39,7 @@ inline void use_gpu(int gpu) {
   check(cudaSetDevice(gpu), "use it", gpu);
 }
 
-// What goes by a function of CUDA or C.
+// A deleter: calls kFree, a function of CUDA or C.
 template <auto kFree>
 struct FreedBy {
   template <class T>

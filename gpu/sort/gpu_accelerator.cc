@@ -101,7 +101,8 @@ std::string GpuAccelerator::describe() const {
   return text;
 }
 
-// What `divide`, which throws if memory is too small, makes of all memory.
+// A plan with the division of memory that divide(plan) returns. Where `divide` throws for lack of
+// memory: nothing, and the `reason`.
 template <class Divide>
 std::optional<AcceleratorPlan> GpuAccelerator::planned(std::uint64_t input_bytes,
                                                        std::string& reason, Divide divide) const {

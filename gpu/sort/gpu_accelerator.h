@@ -80,7 +80,7 @@ class GpuAccelerator final : public Accelerator {
 
   GpuOptions options_;
   GpuOptions::Found found_;
-  std::vector<Device*> all_;             // of these, once they are ready
+  std::vector<Device*> all_;             // devices of found_, once they are ready
   const ChunkEngine* engine_ = nullptr;  // of the last sorter, while it lives
 };
 

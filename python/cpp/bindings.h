@@ -1,4 +1,4 @@
-// What the module has for sorts and joins of each kind.
+// Functions that add the classes and functions of one public header to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>

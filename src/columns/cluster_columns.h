@@ -16,7 +16,7 @@
 
 namespace xxl {
 
-// What a job that is one of several has beside.
+// The other ranks of a job that one rank takes part in, and the report of its part.
 struct JobOfRank {
   ClusterGeneral& cluster;
   Peers& peers;

@@ -220,7 +220,7 @@ void ColumnBuilder::append_value(const std::byte*& from) {
   }
 }
 
-// Those of one struct or list: bits that say which are there, and these.
+// The children of one struct or list: a bitmap of those that are not null, then their values.
 void ColumnBuilder::append_children(std::size_t count, const std::byte*& from) {
   const std::byte* const bitmap = from;
   from += bitmap_bytes(count);

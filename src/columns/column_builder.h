@@ -117,7 +117,7 @@ class ColumnBuilder {
 
   template <std::size_t kWidth>
   void append_fixed_values(std::span<const std::byte*> from, const RowBits& valid);
-  // Of a layout that has them.
+  // Appends an offset, of a layout with offsets.
   void end_offset(std::size_t end);
   void end_view(std::size_t bytes);
   void append_children(std::size_t count, const std::byte*& from);

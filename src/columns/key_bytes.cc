@@ -344,7 +344,7 @@ void write_keys(const KeyColumn& key, const ColumnView& column, std::size_t firs
 
 void read_keys(const KeyColumn& key, std::span<const std::byte*> from,
                std::span<const std::byte* const> ends, ColumnBuilder* builder) {
-  // Reads keys by read_one(i), but for nulls.
+  // Reads each key that is not null by read_one(i).
   const auto read_values = [&](auto&& read_one) {
     const auto there = static_cast<std::byte>(key.nulls_first);
     for (std::size_t i = 0; i < from.size(); ++i) {

@@ -152,8 +152,8 @@ void sort(ArrowArrayStream* in, ArrowArrayStream* out, const column_sort_options
   detail::SorterBytes rows(shared, spec_of(options, job.memory_bytes));
   pusher.push(
       [&](std::span<const std::byte> records) { rows.put_all(records.data(), records.size()); });
-  // With others, it ends when the first batch is asked for, and with it what they may wait for:
-  // until then it can be ended by itself.
+  // A rank's input ends when the first batch is asked for. Until then no other rank waits for this
+  // one, and its sort can end alone.
   if (rank == nullptr) rows.end();
   reader.close();
   SharedDictionaries dictionaries =

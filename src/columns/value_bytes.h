@@ -51,7 +51,7 @@ inline bool may_be_null(const ColumnType& type) {
          (type.layout == Layout::dictionary && may_be_null(type.values.front()));
 }
 
-// Of a column whose type says that it has no null.
+// Refuses a null in a column whose type says that it has none.
 [[noreturn]] void throw_unexpected_null(const ColumnView& column);
 
 // Before the rows of a batch. Throws Error{bad_input} for an ordered dictionary that does not go

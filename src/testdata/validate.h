@@ -14,7 +14,7 @@ struct ValidateReport {
   Sum128 checksum = 0;
   std::uint64_t duplicate_keys = 0;                   // neighbours with equal keys
   std::uint64_t unordered_records = 0;                // neighbours out of order
-  std::uint64_t first_unordered = ~std::uint64_t{0};  // of these, the number, from 0
+  std::uint64_t first_unordered = ~std::uint64_t{0};  // number of the first of them, from 0
 };
 
 // Reads `input` ("-" is standard input; .gz, .zst, .lz4 are decompressed) on `parallel` threads (0:

@@ -42,7 +42,7 @@ const auto& value_of(const ::arrow::Scalar& scalar) {
   return static_cast<const Scalar&>(scalar).value;
 }
 
-// Of a number whose type is that of one of `Scalars`; else nothing.
+// The bytes of a number whose type is one of `Scalars`; otherwise nothing.
 template <class... Scalars>
 std::optional<std::string> of_number(const ::arrow::Scalar& scalar) {
   std::optional<std::string> bytes;

@@ -28,7 +28,7 @@ class ColumnSource {
   void start(const module_table::BatchSizes& sizes, ArrowArrayStream* out);
   // Throws Error if the stream has failed: in more detail than whoever read it could.
   void rethrow();
-  // As of module_table::ExaminedFiles, after lacks_memory.
+  // ExaminedFiles::largest_batch of the module's table, after lacks_memory.
   std::uint64_t largest_batch();
   module_table::SourceFacts facts() const;
 

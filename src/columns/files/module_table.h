@@ -2,8 +2,7 @@
 // Parquet and Arrow IPC files with the C++ library of Apache Arrow.
 //
 //   program  --- dlopen, xxl_arrow_module() --->  ModuleTable
-//            --- open_source(files) ----------->  ExaminedFiles ----> ArrowArrayStream, to be
-//            sorted
+//            --- open_source(files) ----------->  ExaminedFiles --> ArrowArrayStream, to be sorted
 //            --- write_target(ArrowArrayStream, write) ---->  calls write() with the file's bytes
 //
 // Only plain structures and functions cross it, so that neither side links with the other: the
