@@ -46,7 +46,7 @@ struct WantedRows {
   XXL_HOST_DEVICE bool has_s() const { return pairs || lone_s; }
 };
 
-// Rows that a device writes of a part: array_join_rows.h says which there are, and how they look.
+// Rows that a device writes of a part; array_join_rows.h says how they look.
 // All pointers are to its memory. Values are of no bytes or as many as the key.
 struct DeviceRows {
   const std::byte* r = nullptr;  // records

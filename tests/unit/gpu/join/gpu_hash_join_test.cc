@@ -166,6 +166,7 @@ TEST(HashJoiner, joins_records_with_and_without_values) {
   expect_hash_joins("kv64", "u64", {{2, options}});
   expect_hash_joins("u32", "kv32", {{1, options}});
 }
+
 // Memory for places, and for a part of the table.
 TEST(HashJoiner, keeps_a_part_of_the_table_in_host_memory) {
   std::vector<Way> ways;
