@@ -204,9 +204,9 @@ std::unique_ptr<ChunkSorter> GpuAccelerator::make_sorter(const KeyLayout& layout
 // --- text ---
 
 // The chunk's bytes are those of the input.
-GpuAccelerator::Division GpuAccelerator::divide_text(const GeneralSorterSpec& spec,
-                                                     std::uint64_t memory_bytes,
-                                                     std::size_t slice_bytes) const {
+GpuAccelerator::Division GpuAccelerator::divide_general(const GeneralSorterSpec& spec,
+                                                        std::uint64_t memory_bytes,
+                                                        std::size_t slice_bytes) const {
   const double entry = text_entry_bytes(spec.record_bytes, spec.key_bytes);
   const double growth = entry / (spec.record_bytes + 1);
   const auto entries =
@@ -231,16 +231,16 @@ std::optional<AcceleratorPlan> GpuAccelerator::plan_general(const GeneralSorterS
   }
   return planned(spec.input_bytes, reason, [&](AcceleratorPlan& plan) {
     plan.slice_bytes = GeneralStaging::plan(staging_bytes, spec.threads).bytes;
-    return divide_text(spec, usable_bytes(), plan.slice_bytes);
+    return divide_general(spec, usable_bytes(), plan.slice_bytes);
   });
 }
 
-std::unique_ptr<GeneralSorter> GpuAccelerator::make_text_sorter(const GeneralSorterSpec& spec,
-                                                                std::span<std::byte> staging,
-                                                                Mailbox& mailbox) {
+std::unique_ptr<GeneralSorter> GpuAccelerator::make_general_sorter(const GeneralSorterSpec& spec,
+                                                                   std::span<std::byte> staging,
+                                                                   Mailbox& mailbox) {
   const GeneralStaging parts = GeneralStaging::plan(staging.size(), spec.threads);
   auto sorter = with_memory([&](std::uint64_t memory) {
-    const Division division = divide_text(spec, memory, parts.bytes);
+    const Division division = divide_general(spec, memory, parts.bytes);
     return std::make_unique<GpuGeneralSorter>(spec, all_, division.geometry, found_.strategy, parts,
                                               staging, mailbox, options_.time_line);
   });

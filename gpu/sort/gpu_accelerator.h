@@ -47,9 +47,9 @@ class GpuAccelerator final : public Accelerator {
                                               std::size_t staging_bytes,
                                               std::uint64_t most_host_bytes,
                                               std::string& reason) override;
-  std::unique_ptr<GeneralSorter> make_text_sorter(const GeneralSorterSpec& spec,
-                                                  std::span<std::byte> staging,
-                                                  Mailbox& mailbox) override;
+  std::unique_ptr<GeneralSorter> make_general_sorter(const GeneralSorterSpec& spec,
+                                                     std::span<std::byte> staging,
+                                                     Mailbox& mailbox) override;
   double merge_rate(std::string& reason) override;
   std::vector<std::unique_ptr<PieceSorter>> make_merge_sorters(
       const KeyLayout& layout, bool unique, unsigned count, std::size_t capacity,
@@ -73,8 +73,8 @@ class GpuAccelerator final : public Accelerator {
                                          Divide divide) const;
   template <class Make>
   auto with_memory(Make make) const;
-  Division divide_text(const GeneralSorterSpec& spec, std::uint64_t memory_bytes,
-                       std::size_t slice_bytes) const;
+  Division divide_general(const GeneralSorterSpec& spec, std::uint64_t memory_bytes,
+                          std::size_t slice_bytes) const;
   Division divide(const ChunkFormat& format, double record_bytes, std::uint64_t memory_bytes,
                   std::uint64_t input_bytes, std::size_t slice_bytes) const;
 

@@ -60,9 +60,9 @@ class Accelerator {
                                                       std::string& reason) = 0;
   // `staging`, of as many bytes as planned with, and all references must outlive the sorter. Throws
   // Error{no_space} as make_sorter() does.
-  virtual std::unique_ptr<GeneralSorter> make_text_sorter(const GeneralSorterSpec& spec,
-                                                          std::span<std::byte> staging,
-                                                          Mailbox& mailbox) = 0;
+  virtual std::unique_ptr<GeneralSorter> make_general_sorter(const GeneralSorterSpec& spec,
+                                                             std::span<std::byte> staging,
+                                                             Mailbox& mailbox) = 0;
   // How fast it would merge if limited only by its links: bytes a second carried in and out again.
   // 0 if it cannot be used; then `reason` says why.
   virtual double merge_rate(std::string& reason) = 0;

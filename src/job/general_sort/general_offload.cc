@@ -167,7 +167,7 @@ void GeneralOffload::make_sorter(const Region& region) {
   try {
     const std::span<std::byte> staging = context_.memory.staging();
     pinned_ = std::make_unique<Pinned>(context_.accelerator, staging);
-    sorter_ = context_.accelerator.make_text_sorter(describe(region), staging, mailbox_);
+    sorter_ = context_.accelerator.make_general_sorter(describe(region), staging, mailbox_);
   } catch (const Error& error) {
     // Other processes took its memory since planning: the CPU does it all.
     if (error.code() != ErrorCode::no_space) throw;
