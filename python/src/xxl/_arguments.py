@@ -132,7 +132,7 @@ def check_words(words: Sequence[Any], place: str, known: Collection[str]) -> Non
 def key_list(
     by: Any, known: Collection[str], example: str
 ) -> list[tuple[Any, Any, list[Any]]]:
-    """One key or several, as (key, its column, its words, which are `known`)."""
+    """One key or several, as (key, column, words); the words must be among `known`."""
     if isinstance(by, tuple):
         raise TypeError(
             f"by is {by!r}, which could be one key or several: put keys in a list, "
@@ -140,7 +140,7 @@ def key_list(
         )
     keys = []
     for key in [by] if isinstance(by, (str, int)) else by:
-        column, *words = [key] if isinstance(key, (str, int)) else key
+        column, *words = key if isinstance(key, (tuple, list)) else [key]
         check_words(words, f"the key {key!r}", known)
         keys.append((key, column, words))
     if not keys:
@@ -149,7 +149,7 @@ def key_list(
 
 
 def sides(what: str, on: Any, left_on: Any, right_on: Any) -> tuple[Any, Any]:
-    """What the left and the right side are joined on."""
+    """The keys of the left and of the right side."""
     if on is None:
         return left_on, right_on
     if left_on is not None or right_on is not None:

@@ -88,8 +88,12 @@ def _page_bytes(group: Any) -> int:
     )
 
 
+def _stored_bytes(group: Any) -> int:
+    return sum(group.column(i).total_compressed_size for i in range(group.num_columns))
+
+
 def _ahead(batches: Batches) -> Batches:
-    """`batches`, of which a thread makes the next ones meanwhile."""
+    """The same batches; a thread makes the next ones meanwhile."""
     with concurrent.futures.ThreadPoolExecutor(1, "xxl reads Parquet") as thread:
         coming = collections.deque(
             thread.submit(next, batches, None) for _ in range(_BATCHES_AHEAD)
@@ -188,7 +192,7 @@ class StoredTable:
                         if unreleased >= _RELEASE_BYTES:
                             pool.release_unused()
                             unreleased = 0
-            self._traffic.add_read(os.path.getsize(file))
+                    self._traffic.add_read(_stored_bytes(about))
         batch = None  # the last one
         pool.release_unused()
 
@@ -221,16 +225,16 @@ def write(
     traffic: _core.Traffic,
     **options: Any,
 ) -> tuple[int, int]:
-    """Writes all that `stream` gives to `file`, which is called `path` in errors; gives how many
-    rows and row groups that were."""
+    """Writes `stream` to `file`, which errors call `path`. Returns the numbers of rows and of row
+    groups."""
     schema = stored_schema(pa.schema(stream))
-    # Who says how many rows there are to be in a group has them, whatever memory they take.
+    # A number of rows that was asked for holds, whatever memory they need.
     most_bytes = memory // _GROUPS if group_rows is None else math.inf
     # Columns of ever new values fill a dictionary in vain, again in each row group: the smaller
     # these are, the sooner it is given up.
     dictionary = min(most_bytes, _MOST_GROUP_BYTES) // max(256, 64 * len(schema))
     footer: list[Any] = []
-    # What is refused are types and options that pyarrow cannot write.
+    # pyarrow refuses types and options that it cannot write.
     with naming(path, "usage"):
         writer = pq.ParquetWriter(
             file,
@@ -263,7 +267,7 @@ def write(
         with naming(path, "usage"):
             writer.close()
     except BaseException:
-        # A file that nobody will see is closed now: else that is tried when it is not there.
+        # The writer is closed while its file is still open: otherwise its destructor would do it.
         with contextlib.suppress(Exception):
             writer.close()
         writer.is_open = False
