@@ -40,6 +40,12 @@ const ScopeText& text_of(Scope scope) {
   return *std::ranges::find(kTexts, scope, &ScopeText::scope);
 }
 
+Scope scope_of(TextKind kind) {
+  return kind == TextKind::lines  ? Scope::lines
+         : kind == TextKind::rows ? Scope::rows
+                                  : Scope::binary;
+}
+
 bool is_obsolescent_key(const Argument& argument) {
   return argument.string_key == "key" && argument.original_tokens.front().starts_with('+');
 }

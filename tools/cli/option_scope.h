@@ -2,18 +2,21 @@
 #pragma once
 
 #include "cli/parse_options.h"
+#include "job/files/text_kind.h"
 
 namespace xxl::cli {
 
 // Whether it is a key given as +POS1 [-POS2].
 bool is_obsolescent_key(const Argument& argument);
-// What is said of an option that is not for all records.
+
+// The names of a scope.
 struct ScopeText {
   Scope scope;
   std::string_view in_message;
   std::string_view in_manual;
 };
 const ScopeText& text_of(Scope scope);
+Scope scope_of(TextKind kind);
 
 // Throws Error{usage} when an option was given that is not for records of `scope`.
 void refuse_options_of_others(const ParsedOptions& options, Scope scope);

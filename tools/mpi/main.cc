@@ -21,7 +21,6 @@
 #include "cluster/cluster_sort.h"
 #include "cluster/message.h"
 #include "io/temp_name.h"
-#include "job/files/text_kind.h"
 #include "job/job_defaults.h"
 #include "join/join_shared.h"
 #include "mpi/mpi_columns.h"
@@ -85,7 +84,7 @@ SortSpec sort_of_rank(const Caller& caller, const ParsedOptions& options, MpiPee
   if (kind == TextKind::lines) {
     sort.line_order = line_order(caller, options, peers);
   } else {
-    refuse_options_of_others(options, kind == TextKind::rows ? Scope::rows : Scope::binary);
+    refuse_options_of_others(options, scope_of(kind));
   }
   set_records(options, sort);
   sort.inputs = options.operands();
@@ -177,9 +176,7 @@ void join(const JoinArguments& arguments, MpiPeers& peers) {
     std::setlocale(LC_ALL, "");
     check_locale(peers);
   }
-  refuse_options_of_others(options, kind == TextKind::lines  ? Scope::lines
-                                    : kind == TextKind::rows ? Scope::rows
-                                                             : Scope::binary);
+  refuse_options_of_others(options, scope_of(kind));
   set_join_of_rank(arguments, peers, join);
   set_records(arguments, kind, join);
   finish(cluster_general_join(general_options(join), peers));

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "job/files/text_kind.h"
 #include "record/group_selection.h"
 #include "sort/columns_shared.h"
 #include "sort/line_arguments.h"
@@ -48,8 +47,7 @@ int run_set(const Caller& caller, ParsedOptions options) {
     std::setlocale(LC_ALL, "");  // in which lines compare
     spec = line_sort_spec(caller, parse_line_arguments(caller, options));
   } else {
-    const bool is_rows = text_kind(record) == TextKind::rows;
-    refuse_options_of_others(options, is_rows ? Scope::rows : Scope::binary);
+    refuse_options_of_others(options, scope_of(text_kind(record)));
     spec = sort_spec(caller, options);
   }
   check_inputs(options, spec.inputs);

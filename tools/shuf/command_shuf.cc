@@ -12,7 +12,6 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "cli/command.h"
-#include "job/files/text_kind.h"
 #include "sort/columns_shared.h"
 #include "sort/sort_shared.h"
 
@@ -59,13 +58,6 @@ void set_head_count(const ParsedOptions& options, SortSpec& spec) {
   }
 }
 
-Scope scope_of(const std::string& record) {
-  const TextKind kind = text_kind(record);
-  return kind == TextKind::lines  ? Scope::lines
-         : kind == TextKind::rows ? Scope::rows
-                                  : Scope::binary;
-}
-
 }  // namespace
 
 int run_shuf(const Caller& caller, const ParsedOptions& options) {
@@ -78,7 +70,7 @@ int run_shuf(const Caller& caller, const ParsedOptions& options) {
   SortSpec shuffle = sort_spec(caller, options);
   set_head_count(options, shuffle);
   shuffle.shuffle_seed = seed_option(options);
-  refuse_options_of_others(options, scope_of(record));
+  refuse_options_of_others(options, scope_of(text_kind(record)));
   return run_sort_job(caller, options, shuffle);
 }
 

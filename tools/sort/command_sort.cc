@@ -2,7 +2,6 @@
 #include <clocale>
 
 #include "cli/manual.h"
-#include "job/files/text_kind.h"
 #include "sort/columns_shared.h"
 #include "sort/line_arguments.h"
 #include "sort/sort_shared.h"
@@ -20,11 +19,11 @@ int run_sort(const CommandSpec& command, const Caller& caller,
   options.throw_mistake();
   if (print_if_asked(options, caller)) return kExitSuccess;
   if (is_columns(record)) return sort_columns(caller, options);
-  const bool is_rows = text_kind(record) == TextKind::rows;
-  refuse_options_of_others(options, is_rows ? Scope::rows : Scope::binary);
+  const TextKind kind = text_kind(record);
+  refuse_options_of_others(options, scope_of(kind));
   const Check check = check_option(options);
-  keep_order_option(options);  // what it excludes is told before what is wrong with a fold
-  if (!is_rows) format_option(options, "", options.has("reverse"));
+  keep_order_option(options);  // its contradictions are told before mistakes in folds
+  if (kind == TextKind::none) format_option(options, "", options.has("reverse"));
   const SortSpec spec = sort_spec(caller, options);
   return check != Check::none ? run_check(caller, spec, check)
                               : run_sort_job(caller, options, spec);
