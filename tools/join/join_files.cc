@@ -1,6 +1,5 @@
 // xxl join of lines, rows of CSV and TSV, and binary records.
 #include <algorithm>
-#include <clocale>
 #include <cstdio>
 #include <utility>
 
@@ -31,7 +30,7 @@ JoinShape shape_option(const JoinArguments& arguments, JoinKind kind) {
   return has_letters ? arguments.shape : shape_of(kind);
 }
 
-// Of reports.
+// The kind of join in reports.
 std::string shape_text(const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;
   if (!options.has("-a") && !options.has("-v")) return options.word("how", "inner");
@@ -73,7 +72,7 @@ void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
     if (!join.keys[side].empty()) continue;
     join.keys[side].push_back(std::to_string(arguments.fields[side].value_or(0) + 1));
   }
-  // Rows of semi and anti joins.
+  // Semi and anti joins write records of R unchanged.
   const bool as_they_are = options.has("how") && !join.shape->pairs;
   if (kind == TextKind::lines) {
     if (as_they_are &&
@@ -82,14 +81,7 @@ void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
           options.command(),
           "rows of semi and anti joins are lines of R as they are: -o and -e have no effect");
     }
-    LineJoin& lines = join.lines.emplace(arguments.lines);
-    lines.empty_keys_match = join.empty_keys_match;
-    lines.records_of_r = as_they_are;
-    for (std::size_t side = 0; side < kJoinSides; ++side) {
-      for (const std::string& key : join.keys[side]) {
-        lines.key_fields[side].push_back(parse_line_field(key));
-      }
-    }
+    join.lines = arguments.lines;
     return;
   }
   if (as_they_are && (arguments.lines.filler || options.has("suffixes"))) {

@@ -4,11 +4,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
-
-#include "base/quote.h"
-#include "base/units.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {

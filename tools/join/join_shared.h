@@ -23,7 +23,7 @@ JoinMethod method_option(const ParsedOptions& options);
 
 // Fills in what all joins have in common, except the device. Throws Error{usage}.
 void set_join_options(const JoinArguments& arguments, JoinSpec& join);
-// Fills in the records of both sides, their keys, and what rows consist of. Throws Error{usage}.
+// Fills in the records and keys of both sides, and the layout of rows. Throws Error{usage}.
 void set_records(const JoinArguments& arguments, TextKind kind, JoinSpec& join);
 
 // What joins of columns have: first what says no file, then the columns that they are joined by.

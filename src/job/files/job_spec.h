@@ -55,7 +55,7 @@ OrderCheck check_order(const SortSpec& spec);
 
 struct JoinSpec : JoinJob, JobMeans {
   std::optional<JoinShape> shape = {};  // which rows, instead of kind
-  std::optional<LineJoin> lines = {};   // as join(1) understands them, instead of keys and columns
+  std::optional<LineJoin> lines = {};   // -t, -i, -o and -e of join(1), instead of the members
 };
 
 JoinSpec spec_of(const JoinJob& job);

@@ -83,19 +83,20 @@ std::vector<RowField> row_fields(std::string_view columns) {
 }
 
 LineJoin line_join(const JoinSpec& job) {
-  if (job.lines) return *job.lines;
-  LineJoin lines;
-  lines.syntax.separator = given_separator(job.field_separator);
+  LineJoin lines = job.lines.value_or(LineJoin());
+  if (!job.lines) {
+    lines.syntax.separator = given_separator(job.field_separator);
+    lines.auto_row = job.columns == "auto";
+    if (!lines.auto_row && !job.columns.empty()) lines.row = row_fields(job.columns);
+    lines.filler = job.filler;
+    lines.ignore_case = job.ignore_case;
+  }
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     for (const std::string& key : job.keys[side]) {
       lines.key_fields[side].push_back(parse_line_field(key));
     }
     if (job.keys[side].empty()) lines.key_fields[side].push_back(0);
   }
-  lines.auto_row = job.columns == "auto";
-  if (!lines.auto_row && !job.columns.empty()) lines.row = row_fields(job.columns);
-  lines.filler = job.filler;
-  lines.ignore_case = job.ignore_case;
   lines.empty_keys_match = job.empty_keys_match;
   lines.records_of_r = writes_records_of_r(job);
   return lines;
