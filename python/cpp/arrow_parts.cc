@@ -81,7 +81,7 @@ class StreamOfOne {
       : schema_(std::move(schema)), batch_(std::move(batch)) {}
 
   int get_schema(ArrowSchema* out) {
-    schema_.move_to(out);  // which is asked for once
+    schema_.move_to(out);  // the only reader asks once
     return 0;
   }
   int get_next(ArrowArray* out) {

@@ -58,7 +58,7 @@ Owned<ArrowArrayStream> slice_batches(Owned<ArrowArrayStream> stream, std::int64
 // A stream of one batch.
 Owned<ArrowArrayStream> stream_of(Owned<ArrowSchema> schema, Owned<ArrowArray> batch);
 
-// A capsule, which owns what it holds until somebody takes it.
+// A capsule that owns `value` until it is taken.
 template <class T>
 nb::object make_capsule(Owned<T> value);
 

@@ -1,4 +1,4 @@
-// Functions that add the classes and functions of one public header to the module.
+// The functions and classes of the module, by the public headers that they wrap.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Words of arguments, and what they stand for.
+// Arguments that are one of a few words.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@
 
 namespace xxl::python {
 
-// What `word` stands for. Throws Error{usage}: "`what` is 'auto', 'gpu' or 'cpu', not 'tpu'".
+// The choice named `word`. Throws Error{usage}: "`what` is 'auto', 'gpu' or 'cpu', not 'tpu'".
 template <class T>
 T choice_of(const std::string& what, const std::string& word,
             std::initializer_list<std::pair<const char*, T>> choices) {

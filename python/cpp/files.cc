@@ -38,7 +38,7 @@ class Fields {
   nb::kwargs given_;
 };
 
-// What reports of all jobs have.
+// The entries that the reports of sorts and joins share.
 template <class Report>
 nb::dict report_of(const Report& done) {
   nb::dict report;

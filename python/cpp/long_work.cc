@@ -5,7 +5,6 @@
 #include <functional>
 #include <future>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "base/thread.h"

@@ -1,5 +1,5 @@
-// Text of Python as std::string, in place of <nanobind/stl/string.h>: a str is UTF-8; bytes are
-// taken as they are, as names of files need not be UTF-8.
+// Text of Python as std::string, in place of <nanobind/stl/string.h>: a str becomes UTF-8, and
+// bytes stay as they are, since names of files need not be UTF-8.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -17,7 +17,7 @@ pa = pytest.importorskip("pyarrow")
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "cli"))
 tables = pytest.importorskip("column_tables")
 
-# Types that files have not, or not all of them.
+# Types that not all kinds of files have.
 tables.MAKERS.update({
     "large_binary": (lambda: pa.large_binary(), lambda rng: rng.randbytes(rng.choice([0, 3, 12, 50]))),
     "fixed binary of no bytes": (lambda: pa.binary(0), lambda rng: b""),
@@ -29,7 +29,7 @@ KEYS, PAYLOADS = sorted(tables.MAKERS), sorted(tables.PAYLOADS)
 
 
 def random_batches(rng, kinds, rows):
-    """Of all sizes, also empty ones, and slices of larger ones, whose offsets are not 0."""
+    """Batches of all sizes: also empty ones, and slices of larger ones, whose offsets are not 0."""
     batches, row = [], 0
     while row < rows or not batches:
         length = min(rows - row, rng.choice([0, 1, 7, 64, 500, rows]))
@@ -61,7 +61,7 @@ def key_of(table, names):
 
 
 def first_of_equal(rows, columns):
-    """Of `rows`, those whose values in `columns` no row before them has."""
+    """The `rows` whose values in `columns` no earlier row has."""
     seen = set()
     keys = list(zip(*([repr(tables.value_rank(value)) for value in column] for column in columns)))
     return [i for i in rows if not (keys[i] in seen or seen.add(keys[i]))]

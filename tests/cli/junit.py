@@ -4,7 +4,7 @@ import xml.etree.ElementTree
 
 
 def write_junit(path, suite_name, tests, cases, seconds=None, skipped=()):
-    """`cases`: their names, seconds or None, and texts of what failed or None."""
+    """`cases`: tuples of a name, seconds or None, and the text of the failure or None."""
     failed = sum(1 for _, _, failure in cases if failure)
     suite = xml.etree.ElementTree.Element("testsuite", name=suite_name, tests=str(tests), failures=str(failed),
                                           skipped=str(len(skipped)))

@@ -1,4 +1,4 @@
-"""Runs random cases of which each has a seed of its own, and sums up; a failing one is printed as a command line that repeats it."""
+"""Runs random cases, each with a seed of its own, and prints a command line that repeats a failing one."""
 
 import argparse
 import concurrent.futures
@@ -30,7 +30,7 @@ def options_of(doc, cases, jobs):
 
 
 def is_large(seed, settings):
-    """True if the case has more input than memory: those behind --cases."""
+    """True if the case has more input than memory: the cases after the first --cases."""
     return seed >= settings.seed + settings.cases
 
 
@@ -50,8 +50,8 @@ def run_seeds(seeds, run_case, settings):
 
 
 def run_all(suite, run_case, settings, repeat, large=0):
-    """Calls run_case(seed, settings) for each, which returns its kind, and what is wrong or None. Settings are those of
-    options_of(), and get `directory`; repeat(seed) says further options that repeat a case. Returns the exit status."""
+    """Calls run_case(seed, settings) for each seed; it returns the kind, and what is wrong or None. Settings are those of
+    options_of(), and get `directory`; repeat(seed) gives further options that repeat a case. Returns the exit status."""
     start = time.monotonic()
     print(f"{settings.cases} cases{f' and {large} large ones' if large else ''}, seeds from {settings.seed}", flush=True)
     first_large = settings.seed + settings.cases
@@ -89,7 +89,7 @@ def run_all(suite, run_case, settings, repeat, large=0):
 
 
 def installed_locales(wanted):
-    """Those of `wanted` that there are; the others are named, loudly."""
+    """The installed ones of `wanted`; the others are named, loudly."""
     listed = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=True).stdout
     known = {name.lower().replace("-", "") for name in listed.split()}
     found = [name for name in wanted if name.lower().replace("-", "") in known]
@@ -104,7 +104,7 @@ def locale_of(seed, settings):
 
 
 def compare_with_gnu(program, doc, run_case, cases, large, locales):
-    """Runs cases that settings.gnu and settings.link, xxl by the name of `program`, take alike. Returns the exit status."""
+    """Runs cases with settings.gnu and with settings.link, which is xxl by the name of `program`. Returns the exit status."""
     parser = options_of(doc, cases, os.cpu_count())
     parser.add_argument("--gnu", default=shutil.which(program), help=f"the {program} to compare with")
     parser.add_argument("--large", type=int, default=large, help="further cases with inputs larger than memory")
@@ -125,7 +125,7 @@ def compare_with_gnu(program, doc, run_case, cases, large, locales):
 
 
 def difference(name, expected, actual):
-    """A list of what to say where they differ."""
+    """The first difference as text, in a list; empty if they are equal."""
     if expected == actual:
         return []
     place = next((i for i, (a, b) in enumerate(zip(expected, actual)) if a != b), min(len(expected), len(actual)))

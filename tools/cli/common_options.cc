@@ -1,6 +1,4 @@
 // Options that several commands have.
-#include <cstdio>
-
 #include "base/error.h"
 #include "cli/command.h"
 #include "job/files/text_kind.h"

@@ -48,8 +48,8 @@ struct OptionSpec {
   std::string key() const;
 };
 
-// An option by what help shows of it, "-o, --output=FILE", "--stats[=FORMAT]", "-t CHAR", and the
-// `rest` that is not said there.
+// The option that help shows as `synopsis`: "-o, --output=FILE", "--stats[=FORMAT]", "-t CHAR".
+// `rest` is what the synopsis does not say.
 constexpr OptionSpec option(std::string_view group, std::string_view synopsis,
                             std::string_view help, OptionSpec rest = {}) {
   rest.group = group;

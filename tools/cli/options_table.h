@@ -26,12 +26,12 @@ CommandSpec set_command();
 // All commands, in the order of the help text.
 std::span<const CommandSpec> commands();
 
-// The option of a command with this OptionSpec::key(), as another one may have it: none of sort(1).
-// There must be one.
+// The option of `command` with this OptionSpec::key(), which must exist, for another command: it is
+// not marked as one of sort(1).
 OptionSpec option_of(const CommandSpec& command, std::string_view key);
-// The same of xxl sort, in another group, and for other records.
+// That option of xxl sort, in another group and for other records.
 OptionSpec as_sort(std::string_view key, std::string_view group, Scope scope = Scope::all);
-// One with more, or less, to say of it.
+// The option with other details.
 OptionSpec with_details(OptionSpec option, std::string_view details);
 
 // The command called `name`, or nullptr.

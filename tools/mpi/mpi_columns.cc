@@ -32,7 +32,7 @@ void check_same(const module_table::SourceFacts& facts, Peers& peers) {
                                         "ranks see");
 }
 
-// One part, of the rows that a rank gets.
+// The job with a single part: the rows that the rank gets.
 JobOptions one_part(JobOptions job) {
   job.parts = 1;
   return job;
@@ -89,7 +89,7 @@ ColumnSource& ColumnsOfRank::open(const std::vector<std::string>& names) {
   return source;
 }
 
-// `begin` makes the rows of the shares of all inputs.
+// Writes or counts the rows that `begin` makes of the shares of all inputs.
 ClusterReport ColumnsOfRank::run(const std::vector<module_table::SortedBy>& sorted_by,
                                  const ColumnsJob::Begin& begin) {
   if (!counts_) {

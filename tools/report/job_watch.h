@@ -20,9 +20,8 @@ namespace xxl::cli {
 
 class JobWatch {
  public:
-  // `job` and its `means` are told whom to report to; the output, memory and scratch must be known,
-  // and both must not be used after the watch has gone. What cannot be written is told now: throws
-  // Error.
+  // Sets where `job` and its `means` report to. The output, memory and scratch must be known; both
+  // must not be used after the watch has gone. Throws Error if a file cannot be written.
   JobWatch(const Caller& caller, const ParsedOptions& options, FileJob& job, JobMeans& means);
 
   Progress& progress() { return progress_; }
@@ -32,8 +31,8 @@ class JobWatch {
   }
 
   // Returns work(), which does the job and returns what was measured of it. `inputs`: names of its
-  // files. `describe(report)` is a page with the plan, the facts, and the threads and passes, as
-  // far as they are known: after a failure, `report` is null.
+  // files. `describe(report)` returns a page with the plan, facts, threads and passes that are
+  // known; after a failure, `report` is null.
   template <class Work, class Describe>
   auto run(const std::vector<std::string>& inputs, bool show_progress, Work&& work,
            Describe&& describe) {

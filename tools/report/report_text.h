@@ -37,14 +37,14 @@ inline constexpr const char* kWrittenInPlace =
 // Sixteen hexadecimal digits.
 std::string hash_text(std::uint64_t hash);
 
-// What it was at most, and what was allowed.
+// The peak of memory, and the bytes allowed.
 void append_memory(std::string& out, const Measurements& measured, std::uint64_t given_bytes);
-// The table of phases, with its head, and the array of the same.
 // What was written in each scratch directory, as far as that is known.
 void append_scratch(std::string& out, const std::vector<std::string>& directories,
                     const Measurements& measured);
 void append_scratch(Json& json, const std::vector<std::string>& directories,
                     const Measurements& measured);
+// The table of phases, with its head, and the array of the same.
 void append_phases(std::string& out, const std::vector<PhaseReport>& phases);
 void append_phases(Json& json, const std::vector<PhaseReport>& phases);
 // What the GPUs did, a line each, and the array of the same.

@@ -28,7 +28,7 @@ namespace {
 using module_table::Format;
 
 constexpr std::uint64_t kMostLevel = 100;  // of compression: the module knows each method's own
-// What readers of Parquet expect, and Arrow's writers make.
+// The number that readers of Parquet expect, and that Arrow's writers make.
 constexpr std::uint64_t kRowGroupRows = std::uint64_t{1} << 20;
 
 constexpr std::pair<std::string_view, bool ColumnKeyOption::*> kKeyWords[] = {
@@ -50,7 +50,7 @@ const char* format_text(Format format) {
   return "";
 }
 
-// Of the files of --record.
+// The format of the files of --record.
 Format column_format(std::string_view record) {
   return record == "parquet" ? Format::parquet : Format::ipc_file;
 }
@@ -80,7 +80,7 @@ void check_rows_read(const module_table::SourceFacts& facts) {
               std::to_string(facts.rows_read) + " rows were read of " + std::to_string(rows));
 }
 
-// Of a join whose rows are not wanted. Throws Error{io} with what the stream reports.
+// The number of rows of a join, which are not kept. Throws Error{io} with the stream's message.
 std::uint64_t count_rows(ArrowArrayStream* rows) {
   for (std::uint64_t counted = 0;;) {
     ArrowArray batch{};
@@ -103,7 +103,7 @@ JobOptions job_of(const ParsedOptions& options) {
   return job;
 }
 
-// `descending`: without a direction. Throws Error{usage}.
+// `descending`: the direction of a key that names none. Throws Error{usage}.
 ColumnKeyOption parse_column_key(std::string_view spec, bool descending) {
   ColumnKeyOption key;
   bool has_direction = false;
@@ -127,7 +127,7 @@ ColumnKeyOption parse_column_key(std::string_view spec, bool descending) {
   return key;
 }
 
-// Of sorted rows, those with a limit can often be known to lie in some row groups.
+// With a limit, the footers often tell which row groups can have the first sorted rows.
 void leave_out_row_groups(ColumnSource& source, const column_sort_options& sort,
                           const ResultRange& range) {
   if (!range.limit || sort.unique) return;

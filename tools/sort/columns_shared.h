@@ -40,12 +40,12 @@ std::string resolve_column(const CsvColumn& column, const std::vector<std::strin
 
 // --part-by, --key and --reverse; there is one at least. Throws Error{usage}.
 std::vector<ColumnKeyOption> column_key_options(const ParsedOptions& options);
-// These keys, -u, --skip and --limit, of the columns of `source`, of which row groups are left out
-// that have none of the rows. Throws Error.
+// A sort of `source` by these keys, with -u, --skip and --limit. Row groups of `source` without any
+// of the wanted rows are left out. Throws Error.
 column_sort_options column_sort_option(const ParsedOptions& options,
                                        const std::vector<ColumnKeyOption>& keys,
                                        ColumnSource& source);
-// What the rows are in the order of: names are those of `sort`.
+// The keys that the rows are in the order of. The names are those of `sort`.
 std::vector<module_table::SortedBy> sorted_by(const column_sort_options& sort);
 
 // --compression=METHOD[:LEVEL], or what is usual.
@@ -72,7 +72,7 @@ struct OwnedStream : ArrowArrayStream {
 //   open() each table -> make_plan() divides the memory -> give_rows(): resources, stream, file
 //                                                       -> finish(): checks, and the file appears
 //
-// That of one process is run() as a whole. Ranks take the same steps, each with its own tables.
+// A single process calls run(), which takes all steps. Ranks take the steps for their own tables.
 class ColumnsJob {
  public:
   // Makes the stream of the result. The streams that it starts are `in`, one for each table.
@@ -88,14 +88,14 @@ class ColumnsJob {
     // first.
     Begin counted = {};
     std::string part_by = {};  // the column of --part-by
-    // Throws Error if rows are missing, before the file appears.
+    // Called before the file appears; throws Error if rows are missing.
     std::function<void(std::uint64_t rows_read, std::uint64_t rows_given)> check = {};
   };
 
   // Reads the options that both have in common, which must outlive it; `count_only`: rows are
   // counted, not written. Throws Error.
   ColumnsJob(const Caller& caller, const ParsedOptions& options, bool count_only);
-  // Of a rank, which has read the options of `job`.
+  // The job of a rank, which has read the options of `job` itself.
   ColumnsJob(const ParsedOptions& options, JobOptions job, bool count_only);
 
   // Examines a table: the files that `names` stand for. Throws Error.
@@ -114,14 +114,14 @@ class ColumnsJob {
   // Explains, or does the work and reports. Returns the exit status. Throws Error.
   int run(const Result& result, const Begin& begin);
 
-  // The steps of that. Where rows are written to, unless it is where the options say.
+  // The steps of run(). Sets the target of the rows, instead of the one that the options name.
   void write_to(std::unique_ptr<ColumnTarget> target) { target_ = std::move(target); }
   void make_plan();
-  // Makes `rows` and writes or counts them. A failure leaves the stream as it is.
+  // Makes `rows`, and writes or counts them. After a failure, the caller still owns the stream.
   void give_rows(const Result& result, const Begin& begin, OwnedStream& rows);
   // Checks what was done, and makes the file appear. Returns the number of rows.
   std::uint64_t finish(const Result& result);
-  // What the library measured last, "finish", goes on as long as the job.
+  // Extends the library's last phase, "finish", to the end of the job.
   void extend(PhaseReport& last) const { traffic_->extend(last); }
 
  private:

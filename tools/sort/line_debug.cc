@@ -97,7 +97,7 @@ std::size_t floating_point_bytes(std::string_view text) {
   return static_cast<std::size_t>(end - copy.c_str());
 }
 
-// A line, after the name of the program.
+// Prints a line, after the name of the program.
 void warn(const Caller& caller, const std::string& text) {
   std::fprintf(stderr, "%s%s\n", caller.prefix.c_str(), text.c_str());
 }

@@ -101,8 +101,8 @@ std::string failed(const char* operation, const std::string& file, const Error& 
          describe_errno(error.sys_errno());
 }
 
-// Throws `error`, met by `sort` or a check of its input. What sort(1) words differently is thrown
-// in its words, for scripts that match them, each line after `prefix`.
+// Throws `error`, which `sort` or a check of its input met. If sort(1) has other words, it throws
+// those, for scripts that match them; each line follows `prefix`.
 [[noreturn]] void throw_as_sort(const Error& error, const SortSpec& sort, bool is_check,
                                 const std::string& prefix) {
   if (error.sys_errno() == 0) throw error;
@@ -219,7 +219,7 @@ SortSpec line_sort_spec(const Caller& caller, const LineArguments& arguments) {
   spec.scratch_dirs = scratch_option(options);
   spec.backend = backend_option(options);
   LineOrder& order = spec.line_order.emplace(arguments.order);
-  // The key of parts has the letters that are for all keys.
+  // The key of --part-by has the letters that are for all keys.
   const bool part_needs_random = order.flags.random && options.given("part-by");
   if (needs_random(order) || part_needs_random) fill_salt(arguments.random_source, order);
   set_output_options(options, spec);

@@ -15,14 +15,14 @@ namespace xxl::cli {
 
 struct LineArguments;
 
-// The kinds of sort that parse their options in a way of their own. Each returns the exit status.
+// The sorts that read their options themselves. Each returns the exit status.
 int sort_lines(const Caller& caller, const LineArguments& arguments);
 int sort_columns(const Caller& caller, const ParsedOptions& options);
 
-// What is asked for by options of sort, or of another command that has some of them.
+// The job that the options describe: those of sort, or of a command with some of them.
 SortSpec line_sort_spec(const Caller& caller, const LineArguments& arguments);
 SortSpec sort_spec(const Caller& caller, const ParsedOptions& options);  // of rows, binary records
-// Which records these are, their keys and folds, and which of the result are written.
+// Sets the kind of records, keys, folds and the range of the result.
 void set_records(const ParsedOptions& options, SortSpec& spec);
 
 enum class Check { none, diagnose, quiet };
@@ -58,8 +58,8 @@ void set_temp_compression(const ParsedOptions& options, FileJob& job);
 // Compression of scratch data: that, or --compress-program.
 void set_compression(const Caller& caller, const ParsedOptions& options, SortSpec& spec);
 
-// Plans, sorts and reports (--explain, --stats, --progress). `shown_output`: how reports call the
-// output; empty: by its name.
+// Plans, sorts and reports (--explain, --stats, --progress). `shown_output`: the name of the output
+// in reports; empty: that of `spec`.
 int run_sort_job(const Caller& caller, const ParsedOptions& options, SortSpec spec,
                  const std::string& shown_output = {});
 // -c and -C.

@@ -65,9 +65,9 @@ def _run(
     progress: OnProgress | None,
     most_rows: float | None = None,
 ) -> ParquetReport:
-    """Writes what `job` makes of tables, and of what any has.
+    """Writes the stream that `job` makes of the tables of `sides` and of the arguments of any job.
 
-    most_rows: all rows that were read come out, but for those after so many.
+    most_rows: all rows that were read come out, at most so many; None: some may be missing.
     """
     started = time.monotonic()
     needed("pyarrow", "reading Parquet files")

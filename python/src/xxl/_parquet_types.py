@@ -1,4 +1,4 @@
-"""What Parquet files say of their columns that the types of Arrow do not, and a sort is to know."""
+"""Facts about the columns of Parquet files that Arrow's types do not tell, but sorts need."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 
 from ._errors import UsageError, naming
 
-# Names of metadata of fields: two of columns/files/column_metadata.h; and that a field has the
-# values of a dictionary, as columns/arrow_module/decoded_types.h.
+# Names of metadata of fields, as in columns/files/column_metadata.h.
 _NO_ORDER = b"xxl:no-order"
 _POLARS_ENUM = (b"_PL_ENUM_VALUES2", b"_PL_ENUM_VALUES")
+# Marks the values of a dictionary, as in columns/arrow_module/decoded_types.h.
 _DICTIONARY = b"xxl:dictionary"
 
 _ORDERLY_WRITER = "parquet-cpp-arrow"  # writes the dictionary of a column as it is, in its order
@@ -93,7 +93,7 @@ def is_ordered(field: pa.Field) -> bool:
 
 
 class StoredTypes:
-    """Of the files of a table: its schema in them, and how their columns are stored."""
+    """The schema of a table in its files, and how they store its columns."""
 
     def __init__(self, int96_unit: str) -> None:
         self.schema: Any = None
@@ -145,8 +145,8 @@ class StoredTypes:
                 )
 
     def sorted_schema(self) -> pa.Schema:
-        """The schema in a sort: dictionaries are values, as they are in a file, but for those whose
-        order is their own. Fields remember what they were, and what a sort is to know."""
+        """The schema in a sort: dictionaries are values, as they are in a file, except those in an
+        order of their own. Metadata of fields say what they were, and whether they have no order."""
         schema = self.schema
         for i, field in enumerate(schema):
             notes = {}
@@ -174,7 +174,7 @@ def _check_kept(file: str, parquet: pq.ParquetFile, leaves: list[Any]) -> None:
 
 
 def stored_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema in a file of what was sorted."""
+    """The schema in a file for the schema in a sort."""
     for i, field in enumerate(schema):
         metadata = dict(field.metadata or {})
         if metadata.pop(_DICTIONARY, None) is not None:
@@ -185,7 +185,7 @@ def stored_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def stored_table(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """What was sorted as `schema`, which is that in a file."""
+    """Sorted batches as a table of `schema`, the schema in the file."""
     table = pa.Table.from_batches(batches)
     columns = [
         column if column.type == type_ else column.dictionary_encode()
