@@ -253,7 +253,7 @@ TEST(SetReference, CountsAsSqlDoes) {
   EXPECT_EQ(set("except", {"--key=1", "--all"}), "a,2,,,\na,3,,,\nb,1,,,\n");
 }
 
-// What sort(1) says, which goes by the length of lines here.
+// A sort(1) that compares the lengths of lines.
 TEST(LineReference, KnowsWhichKeysAreEqual) {
   const Job job = job_of({"--unique", "--keep-order", "--header"});
   const auto ranked =

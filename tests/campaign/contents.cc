@@ -136,7 +136,8 @@ class ContentsMaker {
     return bytes;
   }
 
-  // As a field of another format has it, too: keys are equal whose numbers are.
+  // Both formats of a join have the number in such a field, so that keys of equal numbers are
+  // equal.
   static void put_number(const KeyField& field, std::uint64_t number, std::string& record) {
     const auto as_float = static_cast<float>(number);
     const auto as_double = static_cast<double>(number);

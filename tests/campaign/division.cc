@@ -13,19 +13,15 @@ namespace {
 
 using Records = std::vector<std::string>;
 
-bool has_any(const Job& job, std::initializer_list<std::string_view> names) {
-  return std::ranges::any_of(names, [&](std::string_view name) { return has(job.options, name); });
-}
-
 std::size_t record_bytes_of(const Job& job) {
   if (kind_of(job) != Kind::binary) return 0;
   if (job.command == "join") return joined_bytes(job);
   return format_of(job).record_bytes + (has(job.options, "--count") ? 8 : 0);
 }
 
-// How many records each part has: consecutive ones, of so many parts of about equal size, or of at
-// most so many bytes each, with the header. `are_fixed`: where there are fewer records than parts,
-// each goes where its place is; other records go to the next part.
+// How many consecutive records each part has: of `parts` parts of about equal size, or of parts of
+// at most `most_bytes` each, with the header. `are_fixed`: if there are fewer records than parts,
+// each goes to the part of its place; other records go to the next part.
 std::vector<std::size_t> divided(const Records& records, bool are_fixed, std::size_t header_bytes,
                                  std::size_t parts, std::size_t most_bytes, std::size_t total) {
   std::size_t before = 0, bytes = header_bytes;
@@ -48,8 +44,8 @@ std::vector<std::size_t> divided(const Records& records, bool are_fixed, std::si
   return counts;
 }
 
-// Of a record of the output, the value that parts are by; nothing where values that are written
-// otherwise may be equal.
+// The value of --part-by in a record of the output; nothing if values with other bytes may be
+// equal.
 std::optional<std::string> value_of_part(const Job& job, std::string record) {
   const std::string by = *value_of(job.options, "--part-by");
   switch (kind_of(job)) {
@@ -65,12 +61,13 @@ std::optional<std::string> value_of_part(const Job& job, std::string record) {
     default:
       break;
   }
-  if (has_any(job, {"--numeric-sort", "--general-numeric-sort", "--ignore-case", "--month-sort",
-                    "--human-numeric-sort", "--version-sort", "--random-sort", "--dictionary-order",
-                    "--ignore-nonprinting", "--ignore-leading-blanks", "--field-separator"})) {
+  if (has_any(job.options,
+              {"--numeric-sort", "--general-numeric-sort", "--ignore-case", "--month-sort",
+               "--human-numeric-sort", "--version-sort", "--random-sort", "--dictionary-order",
+               "--ignore-nonprinting", "--ignore-leading-blanks", "--field-separator"})) {
     return std::nullopt;
   }
-  // Behind the number of equal lines. Blanks in front of a field belong to it.
+  // The number of equal lines comes first. Blanks in front of a field belong to it.
   if (has(job.options, "--count"))
     record.erase(0, record.find(' ', record.find_first_not_of(' ')) + 1);
   record.pop_back();
@@ -120,8 +117,8 @@ std::string wrong_division(const Job& job, const std::vector<std::string>& parts
   // How much is left out is not known when parts are cut.
   if (number &&
       (job.command == "set" ||
-       has_any(job, {"--unique", "--count", "--sum", "--mean", "--min", "--max", "--first",
-                     "--last", "--collect", "--skip", "--limit", "--head-count"}))) {
+       has_any(job.options, {"--unique", "--count", "--sum", "--mean", "--min", "--max", "--first",
+                             "--last", "--collect", "--skip", "--limit", "--head-count"}))) {
     return "";
   }
   // Joins count the header among what is divided.

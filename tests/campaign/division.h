@@ -8,8 +8,8 @@
 
 namespace xxl::campaign {
 
-// What is wrong with these parts, as --parts, --part-bytes and --part-by have it; empty: nothing.
-// What is in all of them together is for others to compare.
+// What is wrong with these parts by --parts, --part-bytes and --part-by; empty: nothing. Other
+// checks compare the content of all parts together.
 std::string wrong_division(const Job& job, const std::vector<std::string>& parts);
 
 }  // namespace xxl::campaign

@@ -154,7 +154,7 @@ void draw_options(const cli::CommandSpec& command, Job& job, Random& random) {
     if (!may_have_fields && option.long_name.empty() && option.value_name == "FIELD") return;
     if (auto drawn = draw_argument(option, job, random)) job.options.push_back(std::move(*drawn));
   };
-  // What the command does with equal records comes more often than the rest.
+  // Options for equal records come more often than others.
   if (random.one_in(command.name == "set" ? 2 : 4)) {
     const std::string_view name = random.pick(
         {"keep-order", "count", "sum", "mean", "min", "max", "first", "last", "collect"});

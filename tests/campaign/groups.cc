@@ -13,7 +13,7 @@ struct Group {
   std::vector<std::size_t> counts;
 };
 
-// Which of them are written: so many, from that one on.
+// The first of them that is written, and how many are.
 std::pair<std::size_t, std::size_t> selected(const Job& job, const Group& group) {
   const bool all = has(job.options, "--all");
   const std::size_t most = all ? group.records.size() : 1;
@@ -28,7 +28,7 @@ std::pair<std::size_t, std::size_t> selected(const Job& job, const Group& group)
   return {taken, first - taken};
 }
 
-// As sort(1) has lines with equal keys.
+// In the order that sort(1) gives lines with equal keys.
 void sort_by_bytes(const Job& job, std::vector<std::string>& records) {
   const bool reverse = has(job.options, "--reverse");
   std::ranges::sort(records, [&](const std::string& a, const std::string& b) {

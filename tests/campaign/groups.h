@@ -1,5 +1,4 @@
-// Records with the places of their keys, whatever the keys are, and what sets and --keep-order make
-// of them.
+// Records with the ranks of their keys, and the outputs of sets and of --keep-order.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,7 @@ namespace xxl::campaign {
 
 struct Ranked {
   std::string record;    // with its end
-  std::size_t rank = 0;  // that of a lower key is lower, that of an equal one equal
+  std::size_t rank = 0;  // lower for a lower key, equal for an equal one
 };
 
 struct RankedInputs {

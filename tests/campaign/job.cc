@@ -1,5 +1,7 @@
 #include "job.h"
 
+#include <algorithm>
+
 namespace xxl::campaign {
 
 std::string scratch_directory(unsigned index) {
@@ -26,6 +28,18 @@ std::vector<std::string> values_of(const std::vector<std::string>& options, std:
 
 bool has(const std::vector<std::string>& options, std::string_view name) {
   return !values_of(options, name).empty();
+}
+
+bool has_any(const std::vector<std::string>& options,
+             std::initializer_list<std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) { return has(options, name); });
+}
+
+bool has_only(const std::vector<std::string>& options,
+              std::initializer_list<std::string_view> names) {
+  return std::ranges::all_of(options, [&](std::string_view option) {
+    return std::ranges::find(names, option.substr(0, option.find('='))) != names.end();
+  });
 }
 
 std::optional<std::string> value_of(const std::vector<std::string>& options,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,10 +63,15 @@ std::string output_path(const Job& job);
 std::vector<std::string> values_of(const std::vector<std::string>& options, std::string_view name);
 // Whether it is given, with a value or without.
 bool has(const std::vector<std::string>& options, std::string_view name);
+bool has_any(const std::vector<std::string>& options,
+             std::initializer_list<std::string_view> names);
+// Whether each option has one of the names.
+bool has_only(const std::vector<std::string>& options,
+              std::initializer_list<std::string_view> names);
 // The last value, if there is one.
 std::optional<std::string> value_of(const std::vector<std::string>& options, std::string_view name);
 
-// Of a join: the inputs, R and S, whose records may differ.
+// The inputs of a join, R and S, whose records may differ.
 enum class Side { r, s };
 
 Kind kind_of(const Job& job);

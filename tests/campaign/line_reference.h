@@ -13,7 +13,7 @@
 namespace xxl::campaign {
 
 // The records of a job's text, with their ends, or binary ones. A last one of text without an end
-// gets one. `record_bytes`: of binary ones that are not those of the inputs.
+// gets one. `record_bytes`: the size of binary records, if it is not that of the inputs.
 std::vector<std::string> split_records(const Job& job, std::string_view bytes);
 std::vector<std::string> split_records(const Job& job, std::string_view bytes,
                                        std::size_t record_bytes);
@@ -21,7 +21,7 @@ std::vector<std::string> split_records(const Job& job, std::string_view bytes,
 // Takes the header away, if the job has one.
 std::string take_header(const Job& job, std::vector<std::string>& records);
 
-// Lines as sort(1) has them with --stable, and with --unique.
+// Lines as sort(1) writes them with --stable, and with --unique.
 struct GroupedLines {
   bool ok = false;
   std::string sorted;

@@ -84,7 +84,7 @@ std::string draw_table_key(const Job& job, Random& random) {
          random.pick({"", "", ":desc"}) + random.pick({"", "", ":nulls-first"});
 }
 
-// Of rows, one of these columns; with its type where values are compared.
+// For rows, one of these columns; with its type if values are compared.
 std::string draw_fold(const Job& job, Random& random, const std::vector<std::size_t>& columns,
                       bool compares) {
   static constexpr std::array<std::string_view, 5> kTypes{"", ":text", "", ":date", ":text"};

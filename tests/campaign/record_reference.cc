@@ -1,13 +1,12 @@
 #include "record_reference.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <map>
-#include <span>
 #include <sstream>
 #include <vector>
 
+#include "line_reference.h"
 #include "rounding.h"
 
 namespace xxl::campaign {
@@ -124,18 +123,10 @@ bool apply(const Fold& fold, const Records& group, std::string& result) {
   return true;
 }
 
-bool has_only(const Job& job, std::span<const std::string_view> known) {
-  return std::ranges::all_of(job.options, [&](std::string_view option) {
-    return std::ranges::find(known, option.substr(0, option.find('='))) != known.end();
-  });
-}
-
 bool sorts_by_known_options(const Job& job) {
-  static constexpr std::array<std::string_view, 16> kKnown{
-      "--record", "--key",   "--reverse", "--unique",     "--stable", "--merge",
-      "--skip",   "--limit", "--count",   "--sum",        "--mean",   "--min",
-      "--max",    "--first", "--last",    "--files0-from"};
-  return has_only(job, kKnown);
+  return has_only(job.options, {"--record", "--key", "--reverse", "--unique", "--stable", "--merge",
+                                "--skip", "--limit", "--count", "--sum", "--mean", "--min", "--max",
+                                "--first", "--last", "--files0-from"});
 }
 
 std::map<std::string, Records> group_by_key(const RecordFormat& format, std::string_view bytes) {
@@ -144,17 +135,6 @@ std::map<std::string, Records> group_by_key(const RecordFormat& format, std::str
     groups[sort_key(format, record)].push_back(record);
   }
   return groups;
-}
-
-std::string cut(const Job& job, std::size_t record_bytes, const std::string& bytes) {
-  const auto number = [&](std::string_view name, std::size_t otherwise) {
-    const auto value = value_of(job.options, name);
-    return value ? std::stoul(*value) : otherwise;
-  };
-  const std::size_t records = bytes.size() / record_bytes;
-  const std::size_t from = std::min(number("--skip", 0), records);
-  const std::size_t count = std::min(number("--limit", records), records - from);
-  return bytes.substr(from * record_bytes, count * record_bytes);
 }
 
 // Which bytes of a record are not of its key.
@@ -219,7 +199,10 @@ std::optional<std::string> sort_reference(const Job& job, std::string_view bytes
   if (!folds) return std::nullopt;
   const bool count = has(job.options, "--count");
   const bool reduces = has(job.options, "--unique") || count || !folds->empty();
-  if (!reduces) return cut(job, format.record_bytes, sort_records(format, bytes));
+  const auto cut = [&](const std::string& records, std::size_t record_bytes) {
+    return cut_records(job, split_records(job, records, record_bytes));
+  };
+  if (!reduces) return cut(sort_records(format, bytes), format.record_bytes);
   std::string result;
   for (const auto& [key, group] : group_by_key(format, bytes)) {
     std::string record(group.front());
@@ -232,15 +215,14 @@ std::optional<std::string> sort_reference(const Job& job, std::string_view bytes
       result.append(reinterpret_cast<const char*>(&number), sizeof number);
     }
   }
-  return cut(job, format.record_bytes + (count ? 8 : 0), result);
+  return cut(result, format.record_bytes + (count ? 8 : 0));
 }
 
 std::optional<RankedInputs> rank_records(const Job& job,
                                          const std::vector<std::string_view>& inputs) {
-  static constexpr std::array<std::string_view, 10> kKnown{
-      "--record", "--key",  "--reverse", "--unique", "--keep-order",
-      "--merge",  "--skip", "--limit",   "--all",    "--files0-from"};
-  if (!has_only(job, kKnown)) return std::nullopt;
+  if (!has_only(job.options, {"--record", "--key", "--reverse", "--unique", "--keep-order",
+                              "--merge", "--skip", "--limit", "--all", "--files0-from"}))
+    return std::nullopt;
   const RecordFormat format = format_of(job);
   std::vector<std::string> keys;
   for (const std::string_view input : inputs) {
@@ -280,10 +262,9 @@ std::size_t joined_bytes(const Job& job) {
 }
 
 std::optional<std::string> join_reference(const Job& job, std::string_view r, std::string_view s) {
-  static constexpr std::array<std::string_view, 10> kKnown{
-      "--record", "--record1", "--record2",   "--key",         "--key1",
-      "--key2",   "--how",     "--presorted", "--check-order", "--nocheck-order"};
-  if (!has_only(job, kKnown)) return std::nullopt;
+  if (!has_only(job.options, {"--record", "--record1", "--record2", "--key", "--key1", "--key2",
+                              "--how", "--presorted", "--check-order", "--nocheck-order"}))
+    return std::nullopt;
   const RecordFormat format = format_of(job);
   const RecordFormat format_of_s = format_of(job, Side::s);
   const std::string how = value_of(job.options, "--how").value_or("inner");

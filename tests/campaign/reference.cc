@@ -134,32 +134,16 @@ std::vector<std::string> without(const std::vector<std::string>& options,
   return rest;
 }
 
-// Records [skip, skip + limit) of text.
-std::string cut_text(const Job& job, std::string text) {
-  const char terminator = terminator_of(job);
-  const auto end_of = [&](std::size_t from, std::uint64_t records) {
-    for (; records > 0 && from < text.size(); --records) {
-      const std::size_t found = text.find(terminator, from);
-      from = found == std::string::npos ? text.size() : found + 1;
-    }
-    return from;
-  };
-  const auto skip = value_of(job.options, "--skip");
-  const auto limit = value_of(job.options, "--limit");
-  if (limit) text.resize(end_of(0, std::stoull(*limit) + (skip ? std::stoull(*skip) : 0)));
-  if (skip) text.erase(0, end_of(0, std::stoull(*skip)));
-  return text;
-}
-
 Expected expect_of_sort(const Job& job, const Tools& tools) {
   Invocation call = invocation(kSort, tools);
   call.arguments = without(job.options, {"--skip", "--limit", "--record"});
   if (!has(job.options, "--files0-from")) {
     for (const Input& input : job.inputs) call.arguments.push_back(input.path);
   }
-  Ended ended = run(call);
-  return {
-      .status = ended.status, .output = cut_text(job, std::move(ended.output)), .by = "sort(1)"};
+  const Ended ended = run(call);
+  return {.status = ended.status,
+          .output = cut_records(job, split_records(job, ended.output)),
+          .by = "sort(1)"};
 }
 
 // sort(1) in front of join(1).
@@ -251,8 +235,7 @@ std::vector<std::string_view> contents_in_order(const Job& job,
   return contents;
 }
 
-// A permutation of the input, cut. Which one it is the program itself says, on one thread in
-// memory.
+// A permutation of the input, cut: that of the program itself on one thread in memory.
 Expected expect_of_shuffle(const Job& job, const std::vector<std::string_view>& contents,
                            const Tools& tools) {
   Job whole = job;
@@ -334,7 +317,7 @@ Job in_one_file(const Job& job) {
   one.options = without(job.options, {"--parts", "--part-bytes", "--part-by"});
   const auto by = value_of(job.options, "--part-by");
   if (!by || job.command != "sort") return one;
-  // It is the first key.
+  // Parts are by the first key.
   const std::string key = kind_of(job) == Kind::lines ? *by + "," + *by : *by;
   one.options.insert(one.options.begin(), "--key=" + key);
   if (kind_of(job) == Kind::binary && !has(job.options, "--key"))
@@ -342,7 +325,7 @@ Job in_one_file(const Job& job) {
   return one;
 }
 
-// Whether the program takes it is for the program to say.
+// The program itself says whether it accepts the job.
 Expected expect_of_parts(const Job& job, const std::map<std::string, std::string>& inputs,
                          const Tools& tools) {
   Expected in_parts = expect_of_xxl(job, tools);

@@ -24,7 +24,7 @@ struct Expected {
   std::string error = {};     // what the program said, when it was the reference for itself
   std::size_t row_bytes = 0;  // rows come in any order: records of that size,
   bool any_order = false;     // or else lines
-  std::string_view by;        // who says so: "records", "sort(1)", "xxl" and so on
+  std::string_view by;        // the reference: "records", "sort(1)", "xxl" and so on
 };
 
 // The environment of everything that the campaign runs.

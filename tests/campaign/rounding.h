@@ -3,7 +3,7 @@
 
 namespace xxl::campaign {
 
-// a / b for b > 0, to the nearest, of two the even one.
+// a / b for b > 0, rounded to the nearest number, and halves to the even one.
 inline __int128 rounded_quotient(__int128 a, __int128 b) {
   const int sign = a < 0 ? -1 : 1;
   const __int128 quotient = a / b;

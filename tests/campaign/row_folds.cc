@@ -115,7 +115,7 @@ std::string RowFolds::header(std::string_view row) const {
   return with_new_fields(raw_fields_of(row, separator_), more, row);
 }
 
-// What a fold makes of these fields; nothing if none of them counts.
+// The field that a fold makes of these; nothing if all of them are empty.
 std::optional<std::string> RowFolds::field(const Fold& fold,
                                            const std::vector<std::string>& fields) const {
   if (fold.kind == "--first") return fields.front();

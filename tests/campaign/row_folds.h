@@ -1,5 +1,4 @@
-// What --sum and the other folds make of rows with equal keys, of the numbers that contents.h
-// makes.
+// The rows that --sum and the other folds make of rows with equal keys, for numbers of contents.h.
 #pragma once
 
 #include <optional>
@@ -11,7 +10,7 @@
 
 namespace xxl::campaign {
 
-// A field as a row of this separator has it, in quotes where it must be.
+// A field as rows of this separator write it, in quotes if need be.
 std::string written_field(const std::string& value, char separator);
 
 class RowFolds {

@@ -1,7 +1,6 @@
 #include "row_reference.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <compare>
 #include <sstream>
@@ -90,21 +89,18 @@ struct Order {
 };
 
 bool has_known_options(const Job& job) {
-  static constexpr std::array kKnown{"--record",     "--key",
-                                     "--reverse",    "--unique",
-                                     "--header",     "--merge",
-                                     "--skip",       "--limit",
-                                     "--stable",     "--empty",
-                                     "--invalid",    "--all",
-                                     "--count",      "--sum",
-                                     "--mean",       "--min",
-                                     "--max",        "--first",
-                                     "--last",       "--collect",
-                                     "--keep-order", "--field-separator",
-                                     "--files0-from"};
-  return std::ranges::all_of(job.options, [](std::string_view option) {
-    return std::ranges::find(kKnown, option.substr(0, option.find('='))) != kKnown.end();
-  });
+  return has_only(job.options, {"--record",     "--key",
+                                "--reverse",    "--unique",
+                                "--header",     "--merge",
+                                "--skip",       "--limit",
+                                "--stable",     "--empty",
+                                "--invalid",    "--all",
+                                "--count",      "--sum",
+                                "--mean",       "--min",
+                                "--max",        "--first",
+                                "--last",       "--collect",
+                                "--keep-order", "--field-separator",
+                                "--files0-from"});
 }
 
 // The keys of the job. Sets without one compare the contents of all fields.

@@ -30,14 +30,8 @@ class Steps {
 
  private:
   static bool makes_sense(const Job& job) {
-    const auto has_any = [&](std::initializer_list<std::string_view> names) {
-      for (const std::string_view name : names) {
-        if (has(job.options, name)) return true;
-      }
-      return false;
-    };
     const bool parts = job.target == Target::parts || job.target == Target::replaced_parts;
-    const bool checks = job.command == "sort" && has_any({"--check", "-c", "-C"});
+    const bool checks = job.command == "sort" && has_any(job.options, {"--check", "-c", "-C"});
     const bool reads_back = has(job.resources, "--verify");
     const bool to_file = job.target != Target::standard_output && job.target != Target::pipe;
     if (reads_back && !to_file) return false;
@@ -48,7 +42,7 @@ class Steps {
       return false;
     }
     if (has(job.options, "--random-sort") && !has(job.options, "--random-source")) return false;
-    return parts == has_any({"--parts", "--part-bytes", "--part-by"}) &&
+    return parts == has_any(job.options, {"--parts", "--part-bytes", "--part-by"}) &&
            checks == (job.target == Target::none) && job.inputs.size() >= least &&
            !job.resources.empty();
   }

@@ -1,7 +1,6 @@
 #include "table_reference.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -86,18 +85,13 @@ std::weak_ordering compare(const std::vector<TableKey>& keys, const TableRow& a,
   return std::weak_ordering::equivalent;
 }
 
-bool is_known(std::string_view option) {
-  static constexpr std::array<std::string_view, 8> kKnown{
-      "--record", "--key",   "--unique",      "--stable",
-      "--skip",   "--limit", "--files0-from", "--compression"};
-  return std::ranges::find(kKnown, option.substr(0, option.find('='))) != kKnown.end();
-}
-
 }  // namespace
 
 std::optional<std::string> table_sort_reference(const Job& job,
                                                 const std::vector<std::string_view>& inputs) {
-  if (!std::ranges::all_of(job.options, is_known)) return std::nullopt;
+  if (!has_only(job.options, {"--record", "--key", "--unique", "--stable", "--skip", "--limit",
+                              "--files0-from", "--compression"}))
+    return std::nullopt;
   std::vector<TableKey> keys;
   for (const std::string& text : values_of(job.options, "--key")) {
     const std::optional<TableKey> key = read_key(text);
