@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/memory_region.h"
-#include "general_queue.h"
 #include "sort_test_support.h"
+#include "text_queue.h"
 
 namespace xxl {
 namespace {

@@ -12,9 +12,9 @@
 #include "base/memory_region.h"
 #include "base/random.h"
 #include "base/units.h"
-#include "general_queue.h"
 #include "record/line_keys.h"
 #include "record/line_order.h"
+#include "text_queue.h"
 
 namespace xxl {
 namespace {
