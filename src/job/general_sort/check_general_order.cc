@@ -309,7 +309,7 @@ void check_sorted_general(const GeneralSortOptions& options,
   }
   GeneralSortOptions check = options;
   // The header has been seen, and malformed records are not written.
-  static_cast<RecordRules&>(check) = {.keys = std::move(keys)};
+  static_cast<RecordRules&>(check) = {std::move(keys), {}, {}, {}};
   check.syntax.skip_malformed = false;
   const std::string path = output.path();
   Inputs inputs;
