@@ -139,8 +139,8 @@ class RowLayout {
   }
 
   std::size_t row_bytes_ = 0;
-  // 4 or 8: rows are of a key of so many bytes in front and, of R and S, values of as many; 0: any,
-  // by the list of steps.
+  // Bytes of the key of small rows, and of each value after it: 4 or 8. 0: other rows, which the
+  // steps describe.
   std::size_t small_key_bytes_ = 0;
   bool has_r_value_ = false;
   bool has_s_value_ = false;

@@ -404,7 +404,7 @@ void StreamJoiner::match(JoinPiece& piece) {
   });
 }
 
-// Takes the next rows off the piece's.
+// Passes the next `rows` rows of the piece.
 void StreamJoiner::take_rows(JoinPiece& piece, std::uint64_t rows) {
   piece.rows_left -= rows;
   if (piece.rows_left == 0) return;

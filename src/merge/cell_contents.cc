@@ -21,7 +21,7 @@ std::size_t blocks_in_scratch(const std::vector<MergeSource>& sources) {
   return blocks;
 }
 
-// Coded records, one behind the other.
+// Coded records, one after the other.
 class CodedCursor final : public RecordCursor {
  public:
   CodedCursor(const char* begin, const char* end) : at_(begin), end_(end) {}

@@ -2,7 +2,7 @@
 //
 // For what does not fit in memory: cells of frequent keys, groups of too many runs, the files of
 // sort -m. Each sequence has a cursor; the key of its record is made when the cursor gets there,
-// and compared by its first 8 bytes wherever these differ. Contender: Knuth, section 5.4.1.
+// and compared by its first 8 bytes wherever these differ. Source: Knuth, section 5.4.1.
 #pragma once
 
 #include <cstdint>

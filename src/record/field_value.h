@@ -19,7 +19,7 @@ inline bool is_signed(const KeyField& field) {
          field.type == KeyType::i64;
 }
 
-// Of a number, as it would be in a register.
+// The bits of a number, as a register has them.
 inline std::uint64_t load_bits(const KeyField& field, const std::byte* record) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, record + field.offset, field.length);

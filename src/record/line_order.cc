@@ -71,7 +71,7 @@ void check_compatible(LineKeyFlags flags) {
   throw Error(ErrorCode::usage, "options '-" + line_key_letters(flags) + "' are incompatible");
 }
 
-// All but b, which has two.
+// All flags except b, which has two.
 constexpr std::pair<char, bool LineKeyFlags::*> kFlags[] = {
     {'d', &LineKeyFlags::dictionary},      {'f', &LineKeyFlags::fold},
     {'g', &LineKeyFlags::general_numeric}, {'h', &LineKeyFlags::human_numeric},
