@@ -9,7 +9,6 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -68,25 +67,18 @@ void check_level(Codec codec, int level, std::string_view option) {
 
 std::size_t compress_memory_bytes(Codec codec, int level, std::size_t block_bytes) {
   level = level_or_own(codec, level);
-  switch (codec) {
-    case Codec::none:
-    case Codec::bzip2:
-    case Codec::xz:
-      break;
-    case Codec::gzip:
-      // As zconf.h says, and the structures.
-      return (std::size_t{1} << (kGzipWindow + 2)) + (std::size_t{1} << (kGzipMemory + 9)) +
-             16 * kKiB;
-    case Codec::zstd: {
-      const ZSTD_compressionParameters parameters = ZSTD_getCParams(level, block_bytes, 0);
-      return ZSTD_estimateCCtxSize_usingCParams(parameters) + ZSTD_estimateDCtxSize();
-    }
-    case Codec::lz4:
-      return static_cast<std::size_t>(level < kFirstHighLevelOfLz4 ? LZ4_sizeofState()
-                                                                   : LZ4_sizeofStateHC()) +
-             4 * kKiB;
+  if (codec == Codec::gzip) {
+    // As zconf.h says, and the structures.
+    return (std::size_t{1} << (kGzipWindow + 2)) + (std::size_t{1} << (kGzipMemory + 9)) +
+           16 * kKiB;
   }
-  return 0;
+  if (codec == Codec::zstd) {
+    const ZSTD_compressionParameters parameters = ZSTD_getCParams(level, block_bytes, 0);
+    return ZSTD_estimateCCtxSize_usingCParams(parameters) + ZSTD_estimateDCtxSize();
+  }
+  if (codec != Codec::lz4) return 0;
+  const int state = level < kFirstHighLevelOfLz4 ? LZ4_sizeofState() : LZ4_sizeofStateHC();
+  return static_cast<std::size_t>(state) + 4 * kKiB;
 }
 
 namespace {
@@ -175,22 +167,12 @@ int as_int(std::size_t bytes) {
 }  // namespace
 
 std::size_t frame_bound(Codec codec, std::size_t bytes) {
-  switch (codec) {
-    case Codec::none:
-    case Codec::bzip2:
-    case Codec::xz:
-      return bytes;
-    case Codec::gzip:
-      // What deflateBound() says of an unknown stream, plus header and trailer.
-      return bytes + (bytes + 7) / 8 + (bytes + 63) / 64 + 64;
-    case Codec::zstd:
-      return ZSTD_compressBound(bytes);
-    case Codec::lz4: {
-      const LZ4F_preferences_t preferences = lz4_preferences(1, bytes);
-      return LZ4F_compressFrameBound(bytes, &preferences);
-    }
-  }
-  return 0;
+  // What deflateBound() says of an unknown stream, plus header and trailer.
+  if (codec == Codec::gzip) return bytes + (bytes + 7) / 8 + (bytes + 63) / 64 + 64;
+  if (codec == Codec::zstd) return ZSTD_compressBound(bytes);
+  if (codec != Codec::lz4) return bytes;
+  const LZ4F_preferences_t preferences = lz4_preferences(1, bytes);
+  return LZ4F_compressFrameBound(bytes, &preferences);
 }
 
 std::size_t compress_frame(Codec codec, int level, std::span<const std::byte> in,

@@ -301,20 +301,11 @@ std::size_t Decompressor::window_bytes(Codec codec, std::span<const std::byte> h
 }
 
 std::size_t Decompressor::memory_bytes(Codec codec, std::size_t max_window_bytes) {
-  switch (codec) {
-    case Codec::none:
-      return 0;
-    case Codec::gzip:
-      return 64 * kKiB;
-    case Codec::bzip2:
-      return 4 * kMiB;
-    case Codec::zstd:
-    case Codec::xz:
-      return max_window_bytes + kMiB;
-    case Codec::lz4:
-      return 2 * std::min(max_window_bytes, kLargestLz4Block) + kMiB;
-  }
-  return 0;
+  if (codec == Codec::none) return 0;
+  if (codec == Codec::gzip) return 64 * kKiB;
+  if (codec == Codec::bzip2) return 4 * kMiB;
+  if (codec == Codec::lz4) return 2 * std::min(max_window_bytes, kLargestLz4Block) + kMiB;
+  return max_window_bytes + kMiB;
 }
 
 bool Decompressor::wants_input() const {

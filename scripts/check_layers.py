@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAYERS = (
     {"include/xxl": 4360},
     {"src/base": 2550},
-    {"io": 6362},
+    {"io": 6340},
     {"src/columns/files": 830, "src/record": 7650},
     {"src/columns/arrow_module": 4590, "src/sort": 3500},
     {"gpu/device": 1370, "src/run": 3740},
