@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/monitor.h"
-#include "base/units.h"
 #include "io/ahead_reader.h"
 #include "io/open_beside.h"
 #include "io/write_comparison.h"

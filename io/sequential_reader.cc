@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/error.h"
 #include "base/units.h"
 #include "io/input_checks.h"
 #include "io/open_files.h"

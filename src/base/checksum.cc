@@ -1,7 +1,6 @@
 #include "base/checksum.h"
 
 #include <bit>
-#include <cstring>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,6 +1,5 @@
 #include "merge/prediction.h"
 
-#include <algorithm>
 #include <tuple>
 
 #include "base/error.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/units.h"
 #include "record/text_records.h"
 
 namespace xxl {

@@ -7,8 +7,6 @@
 #include <new>
 #include <utility>
 
-#include "base/checksum.h"
-#include "base/error.h"
 #include "run/run.h"
 
 namespace xxl {

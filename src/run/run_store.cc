@@ -1,7 +1,6 @@
 #include "run/run_store.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
