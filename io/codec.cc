@@ -167,7 +167,7 @@ int as_int(std::size_t bytes) {
 }  // namespace
 
 std::size_t frame_bound(Codec codec, std::size_t bytes) {
-  // What deflateBound() says of an unknown stream, plus header and trailer.
+  // deflateBound() of a stream with any settings, plus header and trailer.
   if (codec == Codec::gzip) return bytes + (bytes + 7) / 8 + (bytes + 63) / 64 + 64;
   if (codec == Codec::zstd) return ZSTD_compressBound(bytes);
   if (codec != Codec::lz4) return bytes;

@@ -22,14 +22,10 @@ mode_t current_umask() {
   return 077;
 }
 
-// Kernels before 5.19 forget the umask when they make an unnamed file where there are no access
-// control lists.
-void apply_umask(int fd) {
-  if (fgetxattr(fd, "system.posix_acl_access", nullptr, 0) >= 0 || errno != EOPNOTSUPP) return;
-  struct stat status;
-  if (fstat(fd, &status) != 0) return;
-  const mode_t mode = status.st_mode & 0777 & ~current_umask();
-  if (mode != (status.st_mode & 0777)) fchmod(fd, mode);
+// Whether files in the directory have no access control lists.
+bool lacks_access_lists(const File& directory) {
+  const std::string path = descriptor_path(directory.fd());
+  return getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) < 0 && errno == EOPNOTSUPP;
 }
 
 }  // namespace
@@ -65,21 +61,12 @@ void sync_directory(const File& directory, bool can_sync, const File& file) {
                  directory.path());
 }
 
-// No unnamed files, or no way to name them later (/proc is not mounted)?
+// Nothing throws once the file is open. It could not be named later if /proc were not mounted.
 int open_unnamed_beside(const File& directory, mode_t mode, bool is_new) {
-  const int fd = openat(directory.fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
-  if (fd < 0) return fd;
-  try {
-    if (access(descriptor_path(fd).c_str(), F_OK) == 0) {
-      if (is_new) apply_umask(fd);
-      return fd;
-    }
-  } catch (...) {
-    close(fd);
-    throw;
-  }
-  close(fd);
-  return -1;
+  if (access("/proc/self/fd", F_OK) != 0) return -1;
+  // Kernels before 5.19 forget the umask where there are no access control lists.
+  if (is_new && lacks_access_lists(directory)) mode &= ~current_umask();
+  return openat(directory.fd(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 }
 
 int link_unnamed(int fd, const File& directory, const char* name) {

@@ -8,7 +8,7 @@
 
 namespace xxl::campaign {
 
-// What is wrong with these parts by --parts, --part-bytes and --part-by; empty: nothing. Other
+// The first way in which these parts break --parts, --part-bytes or --part-by; empty: none. Other
 // checks compare the content of all parts together.
 std::string wrong_division(const Job& job, const std::vector<std::string>& parts);
 

@@ -29,7 +29,7 @@ std::span<const CommandSpec> commands();
 // The option of `command` with this OptionSpec::key(), which must exist, for another command: it is
 // not marked as one of sort(1).
 OptionSpec option_of(const CommandSpec& command, std::string_view key);
-// That option of xxl sort, in another group and for other records.
+// The option of xxl sort with this key, in another group and for other records.
 OptionSpec as_sort(std::string_view key, std::string_view group, Scope scope = Scope::all);
 // The option with other details.
 OptionSpec with_details(OptionSpec option, std::string_view details);
