@@ -1,4 +1,4 @@
-// Sorts on an array of disks made of memory (docs/memory-array.md): the engine of xxl, and all the
+// Sorts on an array of disks made of memory (bench/README.md): the engine of xxl, and all the
 // bandwidth that memory has. Prints a row of CSV for each run.
 //
 //   bench_array --record=gensort|u64|lines --bytes=N --memory=N --threads=T[,T...]

@@ -5,7 +5,7 @@
     bench/array.py BENCH_ARRAY --movers 4 --sizes
     bench/array.py --plot-only
 
-BENCH_ARRAY is the program of bench/array.cc; docs/memory-array.md says what it simulates. Without
+BENCH_ARRAY is the program of bench/array.cc; bench/README.md says what it simulates. Without
 --sizes, --bytes are sorted in an eighth of that as memory (--ratio), for each --record, --threads and
 --bandwidth; with it, inputs from 1 GB up to what memory holds at that ratio, and --bytes at ratios from 4 to
 4096 (as long as 4 MB are left), on the last of the arrays by the most threads. All --repeat times.

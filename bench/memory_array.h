@@ -1,5 +1,5 @@
 // An array of disks made of memory: queues for a sort that has the bandwidth of the array, and
-// threads that move the data beside it. What is simulated and what is not: docs/memory-array.md.
+// threads that move the data beside it. What is simulated and what is not: bench/README.md.
 #pragma once
 
 #include <atomic>

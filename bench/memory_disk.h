@@ -1,5 +1,5 @@
 // One disk of an array made of memory: which transfers are under way, and when they are over, by a
-// virtual clock. How it is paced: docs/memory-array.md.
+// virtual clock. How it is paced: bench/README.md.
 //
 // It moves nothing and has no threads. Movers (memory_array.h) ask it for the next transfer, copy
 // its data, and look whether transfers are due; tests do the same by a clock of their own.

@@ -1,5 +1,5 @@
 // The content of files whose bytes lie in memory: what an array made of memory stores
-// (docs/memory-array.md).
+// (bench/README.md).
 //
 // Files are known by device and inode, so that it does not matter by which File they are open. All
 // memory is taken and touched when the store is made; extents are handed out as files are written.

@@ -1,4 +1,4 @@
-// Files that stand in for those of an array made of memory (docs/memory-array.md).
+// Files that stand in for those of an array made of memory (bench/README.md).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Reads files that were written back from their disks, past the page cache, and compares them with
-// what was written (docs/checksums.md).
+// what was written (docs/internals/checksums.md).
 //
 //     write ──▶ WriteLog: [0, 1 MiB) 3f5c..  [1 MiB, 2 MiB) 88a0..  ...      fsync
 //                              │                     │

@@ -1,4 +1,4 @@
-// Compares a file that is read with what was written to it (docs/checksums.md).
+// Compares a file that is read with what was written to it (docs/internals/checksums.md).
 #pragma once
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds the campaign of faults (docs/campaign.md) and runs it for MINUTES (5): the cases that are kept,
+# Builds the campaign of faults (tests/campaign/README.md) and runs it for MINUTES (5): the cases that are kept,
 # then the seeds from 1 on, so that a change fails and not a day. Options behind that are those of
 # xxl-campaign, such as --seeds=A..B or --junit=FILE.
 set -euo pipefail

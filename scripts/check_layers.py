@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the layers of the sources (docs/architecture.md): a module includes only from itself and from
+"""Checks the layers of the sources (docs/internals/architecture.md): a module includes only from itself and from
 lower layers; within a module no two units (a header and its source) include each other, in whatever way;
 and no module has more lines than its budget.
 

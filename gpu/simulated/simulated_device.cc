@@ -14,8 +14,8 @@
 #include "gpu/join/host_hash.h"
 #include "gpu/join/host_match.h"
 
-// What the machine makes of an operation, if it is simulated as a whole (docs/campaign.md): an
-// errno value. Not there otherwise.
+// What the machine makes of an operation, if it is simulated as a whole (tests/campaign/README.md):
+// an errno value. Not there otherwise.
 extern "C" [[gnu::weak]] int xxl_machine_device(const char* operation);
 
 namespace xxl::gpu {

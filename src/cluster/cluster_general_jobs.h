@@ -1,5 +1,5 @@
 // Sorts lines or rows, and joins lines, rows or records of a fixed size, on several machines
-// (docs/cluster.md).
+// (docs/internals/cluster.md).
 #pragma once
 
 #include "cluster/cluster_sort.h"

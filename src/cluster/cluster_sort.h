@@ -1,5 +1,5 @@
 // Sorts records of a fixed size on several machines: a canonical mergesort, after Rahn, Sanders and
-// Singler, "Scalable distributed-memory external sorting", ICDE 2010 (docs/cluster.md).
+// Singler, "Scalable distributed-memory external sorting", ICDE 2010 (docs/internals/cluster.md).
 //
 //     input_share     each rank reads its share of the input
 //     (record_sort)   and forms sorted runs of it, in its own scratch

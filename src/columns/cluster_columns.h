@@ -1,4 +1,4 @@
-// Sorts and joins tables on several machines (docs/cluster.md).
+// Sorts and joins tables on several machines (docs/internals/cluster.md).
 //
 //     (sort_columns)        each rank makes rows of its share of each input, which it sorts
 //     shared_schema         of the same columns

@@ -1,4 +1,4 @@
-// Files of columns in a directory of parts (docs/parts.md).
+// Files of columns in a directory of parts (docs/internals/parts.md).
 #pragma once
 
 #include <cstddef>

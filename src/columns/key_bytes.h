@@ -1,4 +1,4 @@
-// Values of columns as keys: bytes whose order is that of the values (docs/columns.md).
+// Values of columns as keys: bytes whose order is that of the values (docs/internals/columns.md).
 //
 //   null or not     1 byte, of columns that may have nulls; nothing follows a null
 //   boolean         1 byte

@@ -1,4 +1,5 @@
-// Files of columns that ranks write: one of each, in a directory of parts (docs/cluster.md).
+// Files of columns that ranks write: one of each, in a directory of parts
+// (docs/internals/cluster.md).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Rows of a table as records of bytes, which the engine sorts and joins (docs/columns.md):
+// Rows of a table as records of bytes, which the engine sorts and joins
+// (docs/internals/columns.md):
 //
 //   [ bytes of the record ][ bytes of the key ][ key ][ bitmap ][ values ]
 //        4 bytes                 4 bytes

@@ -1,4 +1,4 @@
-// One dictionary out of those of several ranks (docs/cluster.md).
+// One dictionary out of those of several ranks (docs/internals/cluster.md).
 #pragma once
 
 #include "cluster/peers.h"

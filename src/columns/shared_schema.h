@@ -1,4 +1,4 @@
-// One schema out of those of several ranks (docs/cluster.md).
+// One schema out of those of several ranks (docs/internals/cluster.md).
 #pragma once
 
 #include "cluster/peers.h"

@@ -1,4 +1,4 @@
-// What a directory of parts says about its files (docs/parts.md): manifest.json.
+// What a directory of parts says about its files (docs/internals/parts.md): manifest.json.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Joins two sorted streams of binary records that arrive block by block, on all cores. See
-// docs/joining.md.
+// docs/internals/joining.md.
 //
 // What lies below the bound, the smaller of the last keys that have arrived, is a region that can
 // be joined whatever comes later. It is cut into pieces that never split a group; a worker matches

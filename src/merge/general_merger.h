@@ -1,6 +1,6 @@
-// Merges runs of text, cell by cell. See docs/general-sort.md. A CellWork consumes the cells: a
-// sort writes their records to the output (cell_emitter.h), a join has runs of two inputs and joins
-// each cell's records.
+// Merges runs of text, cell by cell. See docs/internals/general-sort.md. A CellWork consumes the
+// cells: a sort writes their records to the output (cell_emitter.h), a join has runs of two inputs
+// and joins each cell's records.
 //
 // All blocks are needed in the order of the first cell that they lie in, and fetched in the order
 // that keeps all disks busy then (prediction.h). A cell whose blocks are there is sorted by a

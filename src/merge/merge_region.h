@@ -1,5 +1,5 @@
 // The region of a merge: what it takes next of each run, cut into pieces of about equal size for
-// any distribution of keys (docs/merging.md, "Pieces of equal size").
+// any distribution of keys (docs/internals/merging.md, "Pieces of equal size").
 //
 //     run 0   taken |====|===  |...       | splitter: ends a piece in every run
 //     run 1   taken |==|=======|...

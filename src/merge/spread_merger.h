@@ -1,5 +1,5 @@
 // Merges runs of text that are all in memory to several parts of the output at a time
-// (docs/parts.md).
+// (docs/internals/parts.md).
 //
 // What a cell will fill is known before it is sorted: items have the sizes of their records. So
 // parts are cut beforehand, through cells (run_cut.h), and the pieces between boundaries of cells

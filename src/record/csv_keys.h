@@ -5,7 +5,7 @@
 //   price   4d e6 9b        b2 19 64 inverted: 0.125 x 10^2, digit pairs 12, 50
 //   name    Miller, Ann     the last part of the key has no end mark
 //
-// The encodings and what is malformed: docs/csv.md.
+// The encodings and what is malformed: docs/internals/csv.md.
 #pragma once
 
 #include <cstddef>

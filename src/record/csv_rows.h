@@ -15,7 +15,7 @@
 //
 // The separator and the terminator are single bytes, different from each other, from the quote and
 // from the carriage return. Rows without quotes are lines whose fields lie between separators.
-// Format and examples: docs/csv.md.
+// Format and examples: docs/internals/csv.md.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Which records of a group of equal keys a sort keeps: all, the first (--unique), or those that an
-// operation on sets of records leaves (docs/set.md).
+// operation on sets of records leaves (docs/internals/set.md).
 //
 // Records of a group come in the order of the inputs, those of the one that sets are compared with
 // last: then what matters of the others is known, and a record is kept or not as it comes, however

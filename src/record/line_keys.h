@@ -1,6 +1,6 @@
 // Keys of lines in the order of sort(1), as byte strings.
 //
-// The encodings: docs/text-keys.md.
+// The encodings: docs/internals/text-keys.md.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Where the stream of an output is cut into parts, each of which becomes a file (docs/parts.md).
+// Where the stream of an output is cut into parts, each of which becomes a file
+// (docs/internals/parts.md).
 //
 // Records are written as one stream, as for a single file. A part begins at a multiple of the
 // alignment, so that its file can be written by direct I/O; what lies between two parts is zeros,

@@ -1,5 +1,5 @@
 // How much memory the tables of runs of text take: for plans, and for the decision how to merge.
-// See docs/general-sort.md.
+// See docs/internals/general-sort.md.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Sorts pieces by keys, as their words: radix sort of numbers, of pairs, or of (prefix, pointer)
-// items (docs/piece-sort.md).
+// items (docs/internals/piece-sort.md).
 #pragma once
 
 #include <cstddef>

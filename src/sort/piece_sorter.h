@@ -4,7 +4,7 @@
 // runs are formed, a slice through all runs while they are merged. The sorter gathers the keys,
 // sorts them, and writes the records, each moved once, to wherever they go next. Merging a slice by
 // sorting it costs the same whatever the number of runs, and on cache-sized pieces beats a loser
-// tree for every record format measured (docs/piece-sort.md).
+// tree for every record format measured (docs/internals/piece-sort.md).
 //
 // Segments in stable order (of arrival, or of runs) make the result stable.
 #pragma once

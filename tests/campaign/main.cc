@@ -1,5 +1,5 @@
 // xxl-campaign: random jobs of the program on simulated machines, with faults or without
-// (docs/campaign.md).
+// (tests/campaign/README.md).
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// The plan of a simulated machine and its report (docs/campaign.md says what each line means).
+// The plan of a simulated machine and its report (tests/campaign/README.md says what each line
+// means).
 #pragma once
 
 #include <cstdint>

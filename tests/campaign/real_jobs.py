@@ -29,7 +29,7 @@ OLD = b"old content\n"
 ABSENT = "absent"
 HELPER_SECONDS = 10  # for helpers to notice that the program is gone
 FOLDERS = ("in", "out", "s1", "s2")
-# What a run that is killed may leave beside its output (docs/architecture.md, Atomic output).
+# What a run that is killed may leave beside its output (docs/internals/architecture.md, Atomic output).
 TEMP_NAME = re.compile(r"\.xxl-\d+-[0-9a-f]{16}\.tmp")
 
 

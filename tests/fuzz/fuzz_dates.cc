@@ -19,7 +19,7 @@ using fuzz::require;
 
 constexpr std::size_t kMostBytes = 100;  // std::regex recurs
 
-// As docs/csv.md says, by a regular expression and timegm(3).
+// As docs/internals/csv.md says, by a regular expression and timegm(3).
 std::optional<Moment> reference_date(const std::string& text) {
   static const std::string kZone = R"((?:[Zz]| ?([+-])(\d\d)(?::?(\d\d))?)?)";
   static const std::regex kExtended(

@@ -1,5 +1,5 @@
 // xxl set: one sort of all inputs, which keeps of equal records what the operation says
-// (docs/set.md).
+// (docs/internals/set.md).
 #include <algorithm>
 #include <clocale>
 #include <string>

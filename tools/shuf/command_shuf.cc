@@ -1,4 +1,4 @@
-// xxl shuf: a general sort by random tags (docs/shuf.md).
+// xxl shuf: a general sort by random tags (docs/internals/shuf.md).
 #include <sys/random.h>
 
 #include <algorithm>

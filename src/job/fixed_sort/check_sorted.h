@@ -1,4 +1,4 @@
-// Whether what is read back of an output is what was to be sorted (docs/checksums.md).
+// Whether what is read back of an output is what was to be sorted (docs/internals/checksums.md).
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,8 @@ class GeneralDestination {
   // False if something may have been seen of it before the end.
   bool appears_at_end() const { return output_ == nullptr || output_->appears_at_end(); }
   // If it is cut into parts in memory, from how many places `bytes`, all of them from `runs` in
-  // cells of `cell_bytes`, can be written at a time by `threads` (docs/parts.md); otherwise 1.
+  // cells of `cell_bytes`, can be written at a time by `threads` (docs/internals/parts.md);
+  // otherwise 1.
   std::size_t streams(std::uint64_t bytes, std::size_t runs, std::uint64_t cell_bytes,
                       std::size_t threads) const;
 

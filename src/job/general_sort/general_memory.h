@@ -1,4 +1,5 @@
-// The memory of a general sort: one region, divided among its phases. See docs/general-sort.md.
+// The memory of a general sort: one region, divided among its phases. See
+// docs/internals/general-sort.md.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// How the memory of a general sort is divided. See docs/general-sort.md.
+// How the memory of a general sort is divided. See docs/internals/general-sort.md.
 #pragma once
 
 #include <cstddef>

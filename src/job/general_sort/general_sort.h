@@ -1,6 +1,6 @@
 // The general sort, of any number of records of any length: the public entry.
 //
-// How it works: docs/general-sort.md.
+// How it works: docs/internals/general-sort.md.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +32,10 @@ SortPlan plan_general_caller_sort(const GeneralSortOptions& options, Inputs inpu
 // file.
 OrderCheck check_general_order(const GeneralSortOptions& options);
 
-// What is read back of an output that is verified (docs/checksums.md): throws Error{corrupt} unless
-// the records of `output`, a file of a caller, are in the order of `keys`, as `options` wanted, and
-// have this `sum`. In `memory`, or a little of its own; ends where that is too little for two
-// neighbours. Takes over `output`.
+// What is read back of an output that is verified (docs/internals/checksums.md): throws
+// Error{corrupt} unless the records of `output`, a file of a caller, are in the order of `keys`, as
+// `options` wanted, and have this `sum`. In `memory`, or a little of its own; ends where that is
+// too little for two neighbours. Takes over `output`.
 void check_sorted_general(const GeneralSortOptions& options,
                           std::shared_ptr<const KeyExtractor> keys, const MultisetHash& sum,
                           io::File& output, std::span<std::byte> memory);

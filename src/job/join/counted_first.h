@@ -1,4 +1,4 @@
-// Joins whose output is a number of parts (docs/parts.md).
+// Joins whose output is a number of parts (docs/internals/parts.md).
 //
 // How large the output will be must be known when writing begins, and nothing but the join itself
 // says it. So it is done twice: the rows of the first time go nowhere.

@@ -1,8 +1,8 @@
 // Joining files of binary records, of any size and in any order: the public entry.
 //
-// How it works: docs/joining.md. Sources: Maltenberger, "Efficiently Joining Large Relations on
-// Multi-GPU Systems with Modern Interconnects" (2024), section 3.3, for the join of sorted streams;
-// Lutz et al., "Pump Up the Volume" (SIGMOD 2020), section 5, for the hash join.
+// How it works: docs/internals/joining.md. Sources: Maltenberger, "Efficiently Joining Large
+// Relations on Multi-GPU Systems with Modern Interconnects" (2024), section 3.3, for the join of
+// sorted streams; Lutz et al., "Pump Up the Volume" (SIGMOD 2020), section 5, for the hash join.
 #pragma once
 
 #include "job/join/fixed_join_options.h"

@@ -1,6 +1,6 @@
 // Joining two inputs of lines or rows, of any size and in any order: the public entry.
 //
-// How it works: docs/joining.md.
+// How it works: docs/internals/joining.md.
 #pragma once
 
 #include <array>

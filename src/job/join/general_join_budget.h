@@ -1,4 +1,4 @@
-// How the memory of a general join is divided (docs/joining.md, "Memory").
+// How the memory of a general join is divided (docs/internals/joining.md, "Memory").
 #pragma once
 
 #include <array>

@@ -1,7 +1,8 @@
 // Joins binary records by a table of one input in memory; the other is read once.
 //
-// How it works: docs/joining.md. Source: Lutz et al., "Pump Up the Volume" (SIGMOD 2020), section
-// 5.1 (no-partitioning hash join, the probe side streamed) and 6.1 (work given out by morsels).
+// How it works: docs/internals/joining.md. Source: Lutz et al., "Pump Up the Volume" (SIGMOD 2020),
+// section 5.1 (no-partitioning hash join, the probe side streamed) and 6.1 (work given out by
+// morsels).
 #pragma once
 
 #include <optional>

@@ -10,7 +10,8 @@
 namespace xxl {
 namespace {
 
-// Seconds of one processor for a record, rows and all (docs/joining.md has what was measured).
+// Seconds of one processor for a record, rows and all (docs/internals/joining.md has what was
+// measured).
 constexpr double kSortRecord = 40e-9;
 constexpr double kBuildRecord = 40e-9;
 constexpr double kProbeRecord = 48e-9;

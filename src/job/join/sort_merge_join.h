@@ -1,4 +1,4 @@
-// A sort-merge join of files of binary records. See docs/joining.md.
+// A sort-merge join of files of binary records. See docs/internals/joining.md.
 #pragma once
 
 #include "job/join/fixed_join_options.h"

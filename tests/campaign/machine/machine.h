@@ -28,7 +28,7 @@ class Machine {
   Effect transfer_effect(Role role, const Transfer& transfer, bool is_direct);
   // Microseconds by which the effect delays a call; 0 but for a stall.
   Time delay(const Effect& effect);
-  // Writes the report; `how` as in docs/campaign.md.
+  // Writes the report; `how` as in tests/campaign/README.md.
   void report(const std::string& how);
   // Does that and ends the process.
   [[noreturn]] void end(const std::string& how, int status);

@@ -1,4 +1,4 @@
-// What a run on the simulated machine is to be like: docs/campaign.md, "Plan and report".
+// What a run on the simulated machine is to be like: tests/campaign/README.md, "Plan and report".
 #pragma once
 
 #include <array>
