@@ -1,6 +1,6 @@
 // Sorters of records of any length: strings, and whatever a program can write as bytes.
 //
-//   xxl::sorter<std::string> words;                          by their bytes, as memcmp
+//   xxl::sorter<std::string> words;                          by bytes, as memcmp
 //   xxl::sorter<std::string> words(xxl::order<std::string>::descending(), resources);
 //
 //   struct Person { std::string name; unsigned born; };
@@ -14,10 +14,10 @@
 //   };
 //   xxl::sorter<Person, ByAge> people;
 //
-// A record and its key take up to 4 GiB together, of which the sorter's memory holds some at a
-// time: Error{no_space} says how much is needed.
+// A record and its key may have up to 4 GiB together. The memory must hold several of them:
+// Error{no_space} says how much is needed.
 //
-// Sources: as of xxl/sorter.h; the engine is that of lines.
+// Sources: see xxl/sorter.h. The engine is the one for lines.
 #pragma once
 
 #include <algorithm>
@@ -54,15 +54,15 @@ class order<std::string> {
     result.descending_ = true;
     return result;
   }
-  // Which of the two.
+  // Whether it is descending.
   bool is_descending() const { return descending_; }
 
  private:
   bool descending_ = false;
 };
 
-// How records T are written, and by what they are sorted: keys compare as strings do. Both members
-// append, and are called by the thread that pushes.
+// How records T are written, and what they are sorted by. Keys compare as strings do. Both members
+// append. The pushing thread calls them.
 template <class F, class T>
 concept record_format = requires(const F& format, const T& record, std::string& to) {
   format.append_record(record, to);
@@ -94,7 +94,7 @@ struct PulledRecord<Format> {
 
 }  // namespace detail
 
-// As the sorter of records of a fixed size, but for pull(), which would need records side by side.
+// Like the sorter of fixed-size records, without pull(), which would need records side by side.
 // Equal records come out in the order in which they were pushed.
 template <class T, class Format>
 requires detail::of_any_length<T, Format>
@@ -103,14 +103,14 @@ class sorter<T, Format> {
   using RecordCount = detail::SorterBytes::RecordCount;
 
  public:
-  using value_type = typename detail::PulledRecord<Format>::type;  // what is pulled
+  using value_type = typename detail::PulledRecord<Format>::type;  // a pulled record
 
-  // Throws as of records of a fixed size; Error{usage} if expected_records is set.
+  // Throws what a sorter of fixed-size records throws, and Error{usage} if expected_records is set.
   explicit sorter(Format format = Format(), const resources& shared = resources(),
                   sorter_options options = {})
       : format_(std::move(format)), bytes_(shared, spec(format_, options)) {}
 
-  // The other one is as after clear().
+  // `other` is then empty, as after clear().
   sorter(sorter&& other) noexcept : format_(other.format_), bytes_(std::move(other.bytes_)) {
     take(other);
   }
@@ -159,9 +159,9 @@ class sorter<T, Format> {
     if (!has_record_) load();
     return !has_record_;
   }
-  // Pulling one by one: for (; !s.empty(); ++s) use(*s). What is given is what format.record()
-  // makes of the record, or its bytes as a std::string_view, which is valid until the next one. At
-  // the end only empty() does not throw Error{usage}.
+  // Pulling one by one: for (; !s.empty(); ++s) use(*s). Gives what format.record() makes of the
+  // record, or its bytes as a std::string_view. The view is valid until the next record. At the
+  // end, everything except empty() throws Error{usage}.
   decltype(auto) operator*() const {
     need();
     if constexpr (detail::gives_records<Format>) {
@@ -176,17 +176,17 @@ class sorter<T, Format> {
     has_record_ = false;
     return *this;
   }
-  // Of the record that is next: its key.
+  // The key of the next record.
   std::string_view key() const {
     need();
     if constexpr (kIsString) return current_;
     return current_.substr(sizeof(RecordCount), key_bytes());
   }
 
-  // The next group of records with equal keys as one: `sum` is its first one, and fold(sum, next),
-  // where `next` is what operator* gives, was called with the others in order. False at the end. If
-  // `fold` throws, the rest of its group is lost: then the sorter can be rewound, cleared or
-  // destroyed, and nothing else.
+  // The next group of records with equal keys as one. `sum` is its first record, and fold(sum,
+  // next) was called with the others in order, where `next` is what operator* gives. False at the
+  // end. If `fold` throws, the rest of its group is lost. The sorter can then only be rewound,
+  // cleared or destroyed.
   template <class Fold>
   bool pull_reduced(value_type& sum, Fold&& fold) {
     sort();
@@ -208,24 +208,24 @@ class sorter<T, Format> {
     forget();
     bytes_.rewind();
   }
-  // How they were sorted, and on what (plan.device), once the last record was pulled. Throws
-  // Error{usage} before that.
+  // How the records were sorted, and on which device (plan.device). Throws Error{usage} until the
+  // last record was pulled.
   const SortReport& report() const { return bytes_.report(); }
-  // Forgets all records: can be filled again.
+  // Removes all records. The sorter can be filled again.
   void clear() noexcept {
     forget();
     bytes_.clear();
     pushed_ = 0;
   }
 
-  // What is left to pull, as an input range.
+  // The remaining records, as an input range.
   using iterator = detail::PullIterator<sorter>;
-  // All that is left; moves on with the iterator.
+  // The remaining records. Moves on with the iterator.
   iterator begin() {
     sort();
     return iterator(*this);
   }
-  std::default_sentinel_t end() const { return {}; }  // of begin()
+  std::default_sentinel_t end() const { return {}; }  // end of the range
 
  private:
   static detail::SorterSpec spec(const Format& format, const sorter_options& options) {
@@ -256,7 +256,7 @@ class sorter<T, Format> {
     return current_.substr(sizeof(RecordCount) + key_bytes());
   }
 
-  // The next record, which is loaded if that has not been done.
+  // The next record, loaded if necessary.
   void need() const {
     if (!has_record_) const_cast<sorter*>(this)->load();
     if (!has_record_) detail::throw_at_end();
@@ -313,9 +313,9 @@ class sorter<T, Format> {
   Format format_;
   detail::SorterBytes bytes_;
   std::uint64_t pushed_ = 0;
-  std::string key_;  // of what is pushed, or of the group that is pulled
+  std::string key_;  // key of the record being pushed, or of the pulled group
   std::string record_;
-  std::span<const std::byte> block_ = {};  // of what is pulled, the rest
+  std::span<const std::byte> block_ = {};  // rest of the pulled block
   std::string_view current_ = {};
   bool has_record_ = false;
 };

@@ -3,9 +3,9 @@
 //   xxl::append_key(person.born, key);              numbers
 //   xxl::append_key_descending(person.name, key);   strings
 //
-// What is appended sorts by its bytes as the value does, whatever stands before it or comes after.
-// Numbers (and their order) are those of xxl/order.h, and take as many bytes as they have; strings
-// take two more, and one more for each byte 0.
+// The appended bytes sort as the value does, whatever comes before or after them. Numbers and their
+// order are those of xxl/order.h. A number needs as many bytes as it has. A string needs two more,
+// and one more for each byte 0.
 //
 // Source: the normalized keys of IBM's DFSORT and its descendants; Graefe, "Implementing Sorting in
 // Database Systems" (2006), section 2.1.

@@ -11,7 +11,7 @@
 
 namespace xxl::detail {
 
-// Immutable, used by many threads at once. Records lie in arrays aligned for their type.
+// Immutable. Many threads use it at once. Records lie in arrays aligned for their type.
 //
 // A comparator that is not a strict weak order may give any order and lose records, which the
 // engine notices. Nothing here leaves its arrays for it, as std::sort would.
@@ -26,15 +26,15 @@ class RecordOrder {
   // The same for pointers to records.
   virtual void sort(const std::byte** records, std::size_t count,
                     const std::byte** spare) const = 0;
-  // Where the records stand among `splitters`, which are in strictly ascending order: 2 k where a
-  // record is above the k smallest and below the others, 2 k + 1 where it equals splitter k.
+  // The places of records among `splitters`, which are strictly ascending. A record above the k
+  // smallest and below the others has place 2 k. A record equal to splitter k has 2 k + 1.
   virtual void place(const std::byte* records, std::size_t count, const std::byte* splitters,
                      std::size_t splitter_count, std::uint16_t* places) const = 0;
-  // The same, where `places` says for each record how many splitters are probably not above it.
+  // The same. `places` guesses for each record how many splitters are not above it.
   virtual void place_near(const std::byte* records, std::size_t count, const std::byte* splitters,
                           std::size_t splitter_count, std::uint16_t* places) const = 0;
-  // Of records in stable order by a member, `bytes` at `offset`: puts those of equal members in
-  // order. False if that does not make all of them sorted, stably; then they are in any order.
+  // For records in stable order by a member, `bytes` at `offset`: sorts records with equal members.
+  // False if the result is not sorted stably. The records are then in any order.
   virtual bool settle(std::byte* records, std::size_t count, std::size_t offset, std::size_t bytes,
                       std::byte* spare) const = 0;
 };
@@ -201,7 +201,7 @@ class ComparedOrder final : public RecordOrder {
  private:
   static const T& at(const std::byte* record) { return *reinterpret_cast<const T*>(record); }
 
-  // All splitters before `low` are not above the record, and all behind it are.
+  // Splitters before `low` are not above the record. Those from `low` on are.
   std::uint16_t place_at(const T& record, const T* low, const T* all) const {
     low += !less_(record, *low);  // the first one above the record
     const auto not_above = static_cast<std::size_t>(low - all);

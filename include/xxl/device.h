@@ -1,13 +1,13 @@
-// What sorts and joins: GPUs or processors.
+// The device that sorts and joins: GPUs or the CPU.
 #pragma once
 
 namespace xxl {
 
-// Of one choice for all: resource_options (sorters, jobs of files), array_options (arrays).
+// Used by resource_options (sorters, jobs of files) and array_options (arrays).
 enum class Device {
-  automatic,  // GPUs where they pay, else the processors: no GPU is no error
-  gpu,        // GPUs; Error{device} if there is none, or they cannot do it
-  cpu,        // the processors
+  automatic,  // GPUs if they are faster, otherwise the CPU
+  gpu,        // GPUs; Error{device} if that is not possible
+  cpu,        // the CPU
 };
 
 namespace detail {

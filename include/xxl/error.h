@@ -20,7 +20,7 @@ enum class ErrorCode {
   device,     // a GPU failed
 };
 
-// What was being done when the operating system reported an error, where callers distinguish it.
+// The operation that failed, for callers that distinguish them.
 enum class Operation {
   other,
   open_input,
@@ -35,18 +35,18 @@ enum class Operation {
 // An operation that failed, with the file, the place in it and what was being done.
 class XXL_API Error : public std::runtime_error {
  public:
-  // offset() of failures that have no place.
+  // offset() of failures without a place.
   static constexpr std::uint64_t kNoOffset = ~std::uint64_t{0};
 
   // `message` says what is wrong and what to do, in one line without a final period. `path` is the
-  // file concerned or empty; `offset` the place in it in bytes, or kNoOffset; `sys_errno` the errno
-  // value that caused it, or 0. what() is "path: byte offset: message: strerror", followed by the
-  // limit if `sys_errno` says that a limit of the process was reached.
+  // file concerned, or empty. `offset` is the place in it in bytes, or kNoOffset. `sys_errno` is
+  // the errno value that caused the error, or 0. what() is "path: byte offset: message: strerror".
+  // If a limit of the process was reached, the limit follows.
   Error(ErrorCode code, std::string_view message, std::string_view path = {},
         std::uint64_t offset = kNoOffset, int sys_errno = 0,
         Operation operation = Operation::other);
 
-  // As the constructor was told.
+  // The arguments of the constructor.
   ErrorCode code() const { return code_; }
   int sys_errno() const { return sys_errno_; }
   Operation operation() const { return operation_; }

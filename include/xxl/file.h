@@ -1,4 +1,4 @@
-// Files of records of one type, read and written in order, with the disks busy all the while.
+// Files of records of one type, read and written in order. Disks stay busy meanwhile.
 //
 //   xxl::file_reader<Edge> edges("edges.bin");
 //   for (const Edge& edge : edges) use(edge);
@@ -7,9 +7,9 @@
 //   out.push(edge);
 //   out.close();                                 only now the file appears
 //
-// Records lie in a file as in memory, one after the other. Transfers are direct (past the page
-// cache) where the file system has that; names with .gz, .zst and .lz4 are compressed (.bz2 and
-// .xz: read only); "-" is standard input or output, and pipes do as well.
+// Records lie in a file as in memory, one after the other. Transfers bypass the page cache if the
+// file system supports that. Files named .gz, .zst and .lz4 are compressed, and .bz2 and .xz can be
+// read. "-" is standard input or output. Pipes work as well.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +31,10 @@ namespace xxl {
 
 // How a file is read or written.
 struct file_options {
-  std::uint64_t buffer_bytes = std::uint64_t{8} << 20;  // for blocks read ahead, or written behind
-  Backend backend = Backend::automatic;                 // how its disk is talked to
-  std::vector<std::string> scratch_dirs = {};  // for an output that must be written in place; as of
-                                               // resource_options
-  bool compressed_by_suffix = true;            // .gz .zst .lz4 .bz2 .xz; false: ignore suffixes
+  std::uint64_t buffer_bytes = std::uint64_t{8} << 20;  // for blocks on their way
+  Backend backend = Backend::automatic;                 // how to access its disk
+  std::vector<std::string> scratch_dirs = {};           // see resource_options
+  bool compressed_by_suffix = true;  // .gz .zst .lz4 .bz2 .xz; false: ignore suffixes
 };
 
 namespace detail {
@@ -48,8 +47,8 @@ class FileReaderCore {
   XXL_API FileReaderCore& operator=(FileReaderCore&&) noexcept;
   XXL_API ~FileReaderCore();
 
-  XXL_API std::optional<std::uint64_t> size() const;  // in bytes; none where it is not known
-  XXL_API void seek(std::uint64_t offset);            // in bytes, of a record
+  XXL_API std::optional<std::uint64_t> size() const;  // in bytes; none if it is not known
+  XXL_API void seek(std::uint64_t offset);            // place of a record, in bytes
   // The next records, until the next call. Empty at the end.
   XXL_API std::span<const std::byte> next();
 
@@ -65,7 +64,7 @@ class FileWriterCore {
   XXL_API FileWriterCore& operator=(FileWriterCore&&) noexcept;
   XXL_API ~FileWriterCore();
 
-  // Memory for what comes next. The one before is full.
+  // Memory for the next records. The memory before is full.
   XXL_API std::span<std::byte> room();
   // The last room() has `bytes`. The file appears.
   XXL_API void close(std::size_t bytes);
@@ -76,20 +75,20 @@ class FileWriterCore {
   std::unique_ptr<Writing> writing_;
 };
 
-// Writes from a place on to a file that the program has open, and may have mapped into memory.
+// Writes to an open file, from a place on. The program may have mapped it into memory.
 class StretchWriterCore {
  public:
   // `descriptor`, for reading and writing, must outlive it; `offset` is in bytes.
   XXL_API StretchWriterCore(int descriptor, std::uint64_t offset, const file_options& options);
   XXL_API StretchWriterCore(StretchWriterCore&&) noexcept;
   XXL_API StretchWriterCore& operator=(StretchWriterCore&&) noexcept;
-  // Without end(), what was written last may be lost.
+  // Without end(), the last records may be lost.
   XXL_API ~StretchWriterCore();
 
-  // Memory for what comes next. The one before is full.
+  // Memory for the next records. The memory before is full.
   XXL_API std::span<std::byte> room();
-  // The last room() has `bytes`. All is in the file when it returns; until then the file may be
-  // longer than what it has.
+  // The last room() has `bytes`. All records are in the file when it returns. Until then the file
+  // may be too long.
   XXL_API void end(std::size_t bytes);
 
  private:
@@ -117,7 +116,7 @@ class ScratchFileCore {
 
 }  // namespace detail
 
-// One thread at a time. May throw Error, after which it can only be destroyed.
+// One thread at a time. After an Error it can only be destroyed.
 template <class T>
 class file_reader : public pull_interface<file_reader<T>, T> {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -125,19 +124,19 @@ class file_reader : public pull_interface<file_reader<T>, T> {
   friend Pulled;
 
  public:
-  // Throws Error{io} if it cannot be read, Error{bad_input} if it is not a whole number of records
-  // (of a pipe, when its end is reached).
+  // Throws Error{io} if it cannot be read, and Error{bad_input} if it is not a whole number of
+  // records. (For a pipe, this is thrown at its end.)
   explicit file_reader(const std::string& path, const file_options& options = {})
       : core_(path, sizeof(T), options) {}
 
-  // In records; none of a pipe or a compressed file, nor of a file that says that it is empty, as
-  // those of /proc do.
+  // In records. No value for pipes, compressed files, and files that claim to be empty, as in
+  // /proc.
   std::optional<std::uint64_t> size() const {
     const auto bytes = core_.size();
     return bytes ? std::optional(*bytes / sizeof(T)) : std::nullopt;
   }
 
-  // Goes on with record `record`, from 0. Throws Error{usage} if it lies behind the end, or the
+  // Continues with record `record`, from 0. Throws Error{usage} if that is after the end, or if the
   // size is not known.
   void seek(std::uint64_t record) {
     this->forget();
@@ -151,8 +150,8 @@ class file_reader : public pull_interface<file_reader<T>, T> {
   detail::FileReaderCore core_;
 };
 
-// One thread at a time. May throw Error, after which it can only be destroyed. Destroyed before
-// close(), it leaves nothing, and a file that has the name stays as it is.
+// One thread at a time. After an Error it can only be destroyed. Without close() no file appears,
+// and an existing one stays as it is.
 template <class T>
 class file_writer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -170,11 +169,11 @@ class file_writer {
   void push(std::span<const T> records) {
     room_.put_all(records.data(), records.size_bytes(), [this] { return core_.room(); });
   }
-  // In records, so far.
+  // Number of records so far.
   std::uint64_t size() const { return room_.filled() / sizeof(T); }
 
-  // The file is complete: it gets its name, on stable storage. Nothing but size() may be called
-  // after that, else Error{usage}.
+  // Completes the file: it gets its name, on stable storage. After that every call except size()
+  // throws Error{usage}.
   void close() { core_.close(room_.close()); }
 
  private:

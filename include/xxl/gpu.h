@@ -1,17 +1,17 @@
-// Arrays in memory, sorted and joined on all GPUs, or where there is none, on all processors.
+// Sorts and joins arrays in memory on all GPUs, or without a GPU on all cores.
 //
 //   xxl::sort_array(edges, xxl::by(&Edge::to).then(xxl::desc(&Edge::weight)));
 //
 //   const auto joined = xxl::join_arrays(users, xxl::by(&User::id), orders, xxl::by(&Order::user));
 //   for (const auto& [user, order] : joined.pairs) use(users[user], orders[order]);
 //
-// Records are trivially copyable. What is done on which device says the report; the result is the
-// same, byte for byte.
+// Records are trivially copyable. The report says which device was used. The result is the same on
+// each, byte for byte.
 //
-// Copies to and from GPUs are several times faster where memory is pinned: pinned_array.
+// Copies to and from GPUs are several times faster if memory is pinned: pinned_array.
 //
-// Calls may be made by several threads at once, each for arrays of its own; so may all of
-// array_sorter, but one of them is used by one thread at a time.
+// Several threads may make calls at once, each for its own arrays. One thread at a time may use an
+// array_sorter.
 //
 // Sources: Ilic, Tolovski and Rabl, "RMG Sort" (BTW 2023), for sorting on several GPUs;
 // Maltenberger, "Efficiently Joining Large Relations on Multi-GPU Systems with Modern
@@ -37,41 +37,40 @@
 
 namespace xxl {
 
-// How.
+// How arrays are sorted and joined.
 struct array_options {
-  // Automatic: for sorting GPUs where arrays are large enough for them to pay (1 GiB, to start
-  // them), for joining the processors. What does not fit into the memory of GPUs they sort in
-  // parts, which processors merge; GPUs that are asked for but too small for anything:
-  // Error{no_space}.
+  // Automatic: GPUs sort arrays from 1 GiB on, and the CPU joins. If an array does not fit in the
+  // memory of the GPUs, they sort it in parts, which the CPU merges. Error{no_space} if GPUs were
+  // asked for and are too small.
   Device device = Device::automatic;
-  // Numbers of the GPUs to use, as the driver numbers those that the process sees, each once. None:
-  // those of all that have a link of their own to the host, and all if arrays fit only so.
+  // Numbers of the GPUs to use, as the driver numbers them, each once. Empty: those with a link of
+  // their own to the host, or all if arrays fit only then.
   std::vector<unsigned> gpus = {};
-  std::uint64_t gpu_memory_bytes = 0;  // most to use of each GPU; 0: what is free
-  unsigned threads = 0;                // on processors; 0: as many as there are processors
-  std::shared_ptr<const detail::GpuFinder> finder = {};  // of the library's tests
+  std::uint64_t gpu_memory_bytes = 0;                    // most to use of each GPU; 0: what is free
+  unsigned threads = 0;                                  // threads on the CPU; 0: one for each core
+  std::shared_ptr<const detail::GpuFinder> finder = {};  // for the library's tests
 };
 
 // What was done.
 struct array_report {
-  // What did the work: "GPU 0, NVIDIA H200", "cpu". Of joins both, if keys have more than 8 bytes.
+  // The devices used: "GPU 0, NVIDIA H200", "cpu". Joins with keys of more than 8 bytes use both.
   std::vector<std::string> devices;
-  std::string no_gpu;  // why no GPU was used, if one could have been
-  double seconds = 0;  // of the call
+  std::string no_gpu;  // reason why no GPU was used, or empty
+  double seconds = 0;  // time of the call
 };
 
-// Of a join, too.
+// The same for a join.
 struct array_join_report : array_report {
-  std::uint64_t rows = 0;       // that were given out
-  std::uint64_t matched_r = 0;  // records with at least one partner
-  std::uint64_t matched_s = 0;  // likewise
+  std::uint64_t rows = 0;       // number of result rows
+  std::uint64_t matched_r = 0;  // records of R with a match
+  std::uint64_t matched_s = 0;  // records of S with a match
 };
 
 // A row of a join: the places of its records in their arrays.
 struct index_pair {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};  // no record
-  std::uint64_t r = kNone;                                   // in R
-  std::uint64_t s = kNone;                                   // in S
+  std::uint64_t r = kNone;                                   // place in R
+  std::uint64_t s = kNone;                                   // place in S
 
   // The same row.
   friend bool operator==(const index_pair&, const index_pair&) = default;
@@ -79,8 +78,8 @@ struct index_pair {
 
 // The result of a join.
 struct array_join {
-  std::vector<index_pair> pairs;  // its rows
-  array_join_report report;       // how it was done
+  std::vector<index_pair> pairs;  // rows of the join
+  array_join_report report;       // how they were found
 };
 
 namespace detail {
@@ -136,26 +135,25 @@ JoinedArray joined_array(const Array& array, const order<RecordOf<const Array&>>
 
 }  // namespace detail
 
-// Sorts arrays of one type; keeps device memory, threads on GPUs and buffers for the next one, as
-// many as the largest array took.
+// Sorts arrays of one type. Keeps device memory, threads on GPUs and buffers for the next array.
 template <class T>
 class array_sorter {
   static_assert(std::is_trivially_copyable_v<T>, "records are moved as bytes");
 
  public:
-  // Starts nothing: GPUs are looked for when an array is first worth it.
+  // Starts nothing. GPUs are found when the first large array is sorted.
   explicit array_sorter(const order<T>& by = order<T>(), const array_options& options = {})
       : core_(sizeof(T), by.parts(), options) {}
 
-  // Sorts in place, stably. Throws Error{device} if a GPU fails: the records are then lost.
-  // Error{usage} for GPUs that are not there, Error{no_space} and Error{device} as array_options
-  // says, and Error{no_space} if the processors lack memory for a copy of the array leave them as
-  // they were.
+  // Sorts in place, stably. Throws Error{device} if a GPU fails: the records are then lost. All
+  // other errors leave the records unchanged: Error{usage} for missing GPUs, Error{no_space} and
+  // Error{device} as in array_options, and Error{no_space} if there is not enough memory for a copy
+  // of the array.
   array_report sort(std::span<T> records) {
     return core_.sort(std::as_bytes(records), std::as_writable_bytes(records));
   }
-  // From one array to another of as many records, which is apart from it (else Error{usage}). If a
-  // GPU fails, the processors sort, unless GPUs were asked for.
+  // Sorts from one array to another of the same size. They must not overlap, or Error{usage} is
+  // thrown. If a GPU fails, the CPU sorts, unless GPUs were asked for.
   array_report sort(std::span<const T> from, std::span<T> to) {
     return core_.sort(std::as_bytes(from), std::as_writable_bytes(to));
   }
@@ -172,14 +170,14 @@ array_report sort_array(Array&& records,
   return array_sorter<detail::RecordOf<Array>>(by, options).sort(detail::bytes_of(records));
 }
 
-// Joins two arrays in any order, by members that are equal: as many on both sides, of the same
-// types and directions (else Error{usage}; numbers are equal if all their bits are). Gives the rows
-// of xxl/join.h: pairs for all kinds but semi and anti, which have R alone. They come in the order
-// of the keys, then of the places in R, then in S.
+// Joins two arrays in any order, by equal members. Both sides need the same number of members, with
+// the same types and directions, or Error{usage} is thrown. Numbers are equal if all their bits
+// are. Rows are pairs, and R alone for semi and anti joins. They come in the order of the keys,
+// then of the places in R, then in S.
 //
-// Takes memory for two numbers a record (keys of more than 8 bytes: for the key and three numbers)
-// and, on processors, as much again for the larger side. The arrays are only read. Throws
-// Error{device} if a GPU fails while it joins; otherwise as array_sorter.
+// Needs memory for two numbers for each record, or the key and three numbers if keys have more than
+// 8 bytes. The CPU needs as much again for the larger side. The arrays are only read. Throws
+// Error{device} if a GPU fails, otherwise the same as array_sorter.
 template <detail::RecordArray R, detail::RecordArray S>
 array_join join_arrays(const R& r, const order<detail::RecordOf<R>>& by_r, const S& s,
                        const order<detail::RecordOf<S>>& by_s, JoinKind kind = JoinKind::inner,
@@ -187,10 +185,10 @@ array_join join_arrays(const R& r, const order<detail::RecordOf<R>>& by_r, const
   return detail::join(detail::joined_array(r, by_r), detail::joined_array(s, by_s), kind, options);
 }
 
-// The same for results that need not be in memory: calls take(std::span<const index_pair>) for some
-// ten thousand rows at a time, from many threads at once. The order of calls is open, that of the
-// rows of one call as above. What `take` throws ends the join and is thrown again; it is then
-// called no more, except where that is already under way.
+// The same for results that need not be in memory. Calls take(std::span<const index_pair>) for
+// about ten thousand rows at a time, from many threads at once. Calls come in any order, and the
+// rows of one call in the order above. An exception of `take` ends the join and is thrown again.
+// Calls in other threads may still be running then.
 template <detail::RecordArray R, detail::RecordArray S,
           std::invocable<std::span<const index_pair>> Take>
 array_join_report join_arrays(const R& r, const order<detail::RecordOf<R>>& by_r, const S& s,
@@ -200,12 +198,12 @@ array_join_report join_arrays(const R& r, const order<detail::RecordOf<R>>& by_r
                       [&take](std::span<const index_pair> pairs) { take(pairs); });
 }
 
-// Pins an array while it lives: it must not be freed, moved or pinned otherwise meanwhile. Takes up
-// to 0.4 s a GiB, which pays for arrays that are used more than once. Does nothing where that
-// cannot be done, or without GPUs.
+// Pins an array for the lifetime of this object. The array must not be freed, moved or pinned again
+// meanwhile. Pinning costs up to 0.4 s per GiB, and is worth it for arrays used more than once.
+// Does nothing without GPUs, or if pinning is not possible.
 class pinned_array {
  public:
-  // `array`: its memory, which it keeps.
+  // `array`: owner of the memory.
   template <detail::RecordArray Array>
   explicit pinned_array(Array& array)
       : held_(detail::pin(std::as_writable_bytes(detail::bytes_of(array)))) {}

@@ -9,21 +9,21 @@ namespace xxl {
 enum class JoinSide : std::size_t { r, s };
 inline constexpr std::size_t kJoinSides = 2;
 
-// Which rows a join gives.
+// The rows that a join gives.
 enum class JoinKind {
-  inner,  // each pair of an R and an S with equal keys
-  left,   // and each R without such an S, once
-  right,  // inner, and each S without such an R, once
+  inner,  // each pair of a left (R) and a right (S) record with equal keys
+  left,   // inner, and each R without a match, once
+  right,  // inner, and each S without a match, once
   full,   // left and right
-  semi,   // each R that has at least one such S, once
-  anti,   // each R that has none
+  semi,   // each R with a match, once
+  anti,   // each R without a match
 };
 
-// How they are found.
+// The method of a join.
 enum class JoinMethod {
-  automatic,   // by sizes, order and memory
-  sort_merge,  // both inputs in order of their keys; so is the output
-  hash,        // one input in a table in memory, if it fits; rows in an order of its own
+  automatic,   // chosen by sizes, order and memory
+  sort_merge,  // both inputs are sorted; the output is in the order of the keys
+  hash,        // one input is held in a hash table, if it fits; rows in no particular order
 };
 
 }  // namespace xxl

@@ -1,4 +1,4 @@
-// Joins records of a program that are sorted: from sorters, files, or any sorted ranges.
+// Joins sorted records of a program: from sorters, files, or any sorted ranges.
 //
 //   xxl::sorter<Order> orders(xxl::by(&Order::customer), resources);
 //   xxl::sorter<Customer> customers(xxl::by(&Customer::id), resources);
@@ -9,11 +9,10 @@
 //       for (const Order& o : order) use(c, o);
 //   }
 //
-// A row of the join is a pair of an R and an S with equal keys. Rows come in order of their keys,
-// in steps: the records of R and those of S with one key, each with each. A key has one step if its
-// records of both sides fit in join_options::memory_bytes. Otherwise it has several, which make
-// each row once. So a loop that computes something for each key asks each step whether it is the
-// last:
+// A row is a pair of a left (R) and a right (S) record with equal keys. Rows come in the order of
+// their keys, in steps. A step has the records of R and those of S with one key. A key has one step
+// if its records of both sides fit in join_options::memory_bytes. Otherwise it has several, which
+// make each row once. A loop that computes something for each key checks for the last step:
 //
 //   for (const auto& step : xxl::join(customers, orders, &Customer::id, &Order::customer)) {
 //     for (const Order& o : step.s) sum += o.amount;
@@ -49,19 +48,19 @@
 
 namespace xxl {
 
-// Which rows a join of sorted records has, and with what.
+// Options of a join of sorted records.
 struct join_options {
-  JoinKind kind = JoinKind::inner;                       // which rows
-  std::uint64_t memory_bytes = std::uint64_t{64} << 20;  // for records with one key, of both sides
-  std::vector<std::string> scratch_dirs = {};            // for more of them; as of resource_options
+  JoinKind kind = JoinKind::inner;                       // rows of the join
+  std::uint64_t memory_bytes = std::uint64_t{64} << 20;  // for the records of one key
+  std::vector<std::string> scratch_dirs = {};            // see resource_options
 };
 
 // A step: records with one key. Valid until the next step. `const auto& [r, s] = step` names both
 // sides.
 template <class R, class S>
 struct joined {
-  std::span<const R> r;  // empty: these S have no partner (right and full joins)
-  std::span<const S> s;  // empty: these R have none, or it is not asked for (semi joins)
+  std::span<const R> r;  // empty: no match (right and full joins)
+  std::span<const S> s;  // empty: no match, or a semi join
   // False: the next step has the same key. True if the records of a key fit in memory.
   bool last_of_key = true;
 };
@@ -81,10 +80,10 @@ auto get(const joined<R, S>& step) {
 // A step has two parts for structured bindings, as get() has them.
 template <class R, class S>
 struct std::tuple_size<xxl::joined<R, S>> : std::integral_constant<std::size_t, 2> {};
-// The type of one of them.
+// The type of one part.
 template <std::size_t kSide, class R, class S>
 struct std::tuple_element<kSide, xxl::joined<R, S>> {
-  // That of get<kSide>().
+  // The type of get<kSide>().
   using type = std::conditional_t<kSide == 0, std::span<const R>, std::span<const S>>;
 };
 
@@ -92,7 +91,7 @@ namespace xxl {
 
 namespace detail {
 
-// As std::less<>, but by their values for integers of which one has a sign.
+// Like std::less<>. A signed and an unsigned integer are compared by value.
 struct KeyLess {
   template <class A, class B>
   bool operator()(const A& a, const B& b) const {
@@ -127,7 +126,7 @@ class PulledSource {
   Source* source_;
 };
 
-// A range, some records at a time, or as a whole if they lie side by side.
+// A range, a few records at a time, or as a whole if they lie side by side.
 template <class Range>
 class RangeSource {
  public:
@@ -196,7 +195,8 @@ class JoinInput {
     }
     group_.emplace(left_.front());
   }
-  // Records with its key, as many as lie side by side, at most `most`. None if it has no more.
+  // More records with the current key, as many as lie side by side, at most `most`. Empty at the
+  // end of the key.
   std::span<const value_type> next_part(std::size_t most = ~std::size_t{0}) {
     if (!any()) return {};
     const auto some = left_.first(std::min(most, left_.size()));
@@ -210,8 +210,8 @@ class JoinInput {
     while (!next_part().empty()) {
     }
   }
-  // Records with its key, side by side: `most` of them, or all that are left. They stay until the
-  // next call of this.
+  // More records with the current key, side by side: `most` of them, or all remaining ones. Valid
+  // until the next call.
   Held<value_type> hold(std::size_t most) {
     const auto part = next_part(most);
     if (!left_.empty()) return {part, !goes_on()};  // stay where they are
@@ -244,8 +244,8 @@ class JoinInput {
   Key key_;
   Less less_;
   const char* name_;
-  std::span<const value_type> left_ = {};  // of what was pulled
-  std::optional<value_type> group_;        // a record of it
+  std::span<const value_type> left_ = {};  // rest of the pulled records
+  std::optional<value_type> group_;        // a record of the group
   std::vector<value_type> held_;
 };
 
@@ -274,14 +274,14 @@ class Spool {
  private:
   ScratchFileCore file_;
   Room room_;
-  std::uint64_t given_ = 0;  // bytes
+  std::uint64_t given_ = 0;  // in bytes
 };
 
 }  // namespace detail
 
-// What join() gives: an input range of joined<R, S>, to be read once. One thread at a time.
-// What is read from throws through it; so does Error{bad_input}, if it is not in order. After that
-// it can only be destroyed.
+// The result of join(): an input range of joined<R, S>, to be read once. One thread at a time may
+// use it. Errors of the inputs are thrown here, and Error{bad_input} for unsorted ones. After an
+// error it can only be destroyed.
 template <class SourceR, class SourceS, class KeyR, class KeyS, class Less>
 class join_range {
   using R = typename SourceR::value_type;
@@ -313,11 +313,11 @@ class join_range {
     return *this;
   }
 
-  // What is left, as an input range.
+  // The remaining steps, as an input range.
   using iterator = detail::PullIterator<join_range>;
-  // All that is left; moves on with the iterator.
+  // The remaining steps. Moves on with the iterator.
   iterator begin() { return iterator(*this); }
-  std::default_sentinel_t end() const { return {}; }  // of begin()
+  std::default_sentinel_t end() const { return {}; }  // end of the range
 
  private:
   // Records that fit in `bytes`; at least one, whatever its size.
@@ -325,7 +325,7 @@ class join_range {
   static std::size_t fitting(std::uint64_t bytes) {
     return static_cast<std::size_t>(std::max<std::uint64_t>(1, bytes / sizeof(T)));
   }
-  // Records that fit beside those.
+  // Records that fit in addition to those.
   template <class T, class Other>
   std::size_t fitting_beside(const detail::Held<Other>& held) const {
     return fitting<T>(options_.memory_bytes -
@@ -333,7 +333,7 @@ class join_range {
   }
   bool wants(JoinKind kind) const { return options_.kind == kind; }
 
-  // The next step, unless it is there.
+  // The next step, loaded if necessary.
   void load() {
     if (loaded_) return;
     if (!now_.last_of_key) {
@@ -350,7 +350,7 @@ class join_range {
   }
   void give() { now_ = {held_r_.records, held_s_.records, held_r_.all && held_s_.all}; }
 
-  // Of the same key: the next S with these R, or all S with the next R.
+  // Within the same key: the next S with these R, or all S with the next R.
   void load_more() {
     if (!held_s_.all) {
       held_s_ = spool_ ? spool_->next() : s_.hold(fitting_beside<S>(held_r_));
@@ -363,7 +363,7 @@ class join_range {
     }
   }
 
-  // The next key that has rows. Nothing is held if there is none.
+  // The next key with rows. Nothing is held at the end.
   void load_key() {
     for (;;) {
       const bool any_r = r_.any(), any_s = s_.any();
@@ -434,16 +434,16 @@ class join_range {
   detail::JoinInput<SourceS, KeyS, Less> s_;
   value_type now_ = {};
   bool loaded_ = false;
-  // Of the current key: what is given.
+  // The current step.
   detail::Held<R> held_r_;
   detail::Held<S> held_s_;
   std::optional<detail::Spool<S>> spool_;  // all S, if not even half of them fits
 };
 
-// Joins `r` and `s`, which are sorted by their keys, ascending by `less`: sorters, file_readers or
-// ranges, which must last as long as the result, and are read to their ends where the kind of join
-// needs that. `key_of_r`, `key_of_s`: members or functions that give the key of a record; `less`
-// orders keys of both sides (std::greater<> for descending ones).
+// Joins `r` and `s`, which are sorted by their keys, ascending by `less`. They are sorters,
+// file_readers or ranges, and must live as long as the result. They are read to their ends if the
+// kind of join needs that. `key_of_r`, `key_of_s`: members or functions that give the key of a
+// record. `less` orders keys of both sides (std::greater<> for descending ones).
 template <class SourceR, class SourceS, class KeyR, class KeyS, class Less = detail::KeyLess>
 auto join(SourceR& r, SourceS& s, KeyR key_of_r, KeyS key_of_s, join_options options = {},
           Less less = {}) {

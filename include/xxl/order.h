@@ -5,9 +5,10 @@
 //   xxl::order<std::uint64_t>()             numbers, ascending
 //   xxl::order<double>::descending()
 //
-// Members are numbers (bool, integers and enumerations of up to 8 bytes, float, double: by IEEE 754
-// totalOrder, -NaN < -inf < ... < -0.0 < +0.0 < ... < +inf < +NaN) and arrays of bytes (char,
-// unsigned char, std::byte), which compare as unsigned bytes.
+// Members are numbers or arrays of bytes (char, unsigned char, std::byte), which compare as
+// unsigned bytes. Numbers are bool, integers and enumerations of up to 8 bytes, float and double.
+// Floating-point numbers have the order of IEEE 754: -NaN < -inf < ... < -0.0 < +0.0 < ... < +inf <
+// +NaN.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ namespace detail {
 
 enum class KeyPartKind : std::uint8_t { unsigned_integer, signed_integer, floating, bytes };
 
-// A member that is part of the key: `bytes` at `offset` of the record.
+// A member of the key: `bytes` at `offset` of the record.
 struct KeyPart {
   std::size_t offset = 0;
   std::size_t bytes = 0;
@@ -69,11 +70,12 @@ std::size_t offset_of(M T::*member) {
 
 }  // namespace detail
 
-// By some members of T, or by the whole of a number.
+// Orders T by some members, or a number as a whole.
 template <class T>
 class order {
  public:
-  // Of numbers and arrays of bytes: the value itself, ascending. For others use by() and desc().
+  // The order of numbers and arrays of bytes by value, ascending. For other types use by() and
+  // desc().
   order() : parts_{detail::key_part<T>(0)} {}
   static order descending() {
     order result;
@@ -87,7 +89,7 @@ class order {
   // For by() and desc().
   explicit order(detail::KeyPart part) : parts_{part} {}
 
-  // Where records are equal by what comes before.
+  // Adds an order for records equal so far.
   order then(order next) && {
     parts_.insert(parts_.end(), next.parts_.begin(), next.parts_.end());
     return std::move(*this);
@@ -97,7 +99,7 @@ class order {
     return std::move(*this).then(order(detail::key_part<M>(detail::offset_of(member))));
   }
 
-  // Whether neither is before the other.
+  // Whether the two records are equal in this order.
   bool equal(const T& a, const T& b) const {
     for (const detail::KeyPart& part : parts_) {
       if (std::memcmp(at(a, part), at(b, part), part.bytes) != 0) return false;

@@ -1,4 +1,4 @@
-// How records that lie side by side in blocks are pulled.
+// How records are pulled that lie side by side in blocks.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace xxl {
 
 namespace detail {
 
-// What is left to pull, as an input range.
+// The remaining records, as an input range.
 template <class Source>
 class PullIterator {
  public:
@@ -36,22 +36,22 @@ class PullIterator {
   Source* of_ = nullptr;
 };
 
-// For what asks for a record, or goes on to the one after it, where there is none.
+// Thrown by access after the last record.
 [[noreturn]] inline void throw_at_end() {
   throw Error(ErrorCode::usage, "all records have been pulled: empty() says so beforehand");
 }
 
 }  // namespace detail
 
-// Pulling, of sorters and files (Self). Self has next_block(): the next records as bytes, until the
-// next call; none at the end.
+// Pulling for sorters and files (Self). Self has next_block(): the next records as bytes, valid
+// until the next call, and empty at the end.
 template <class Self, class T>
 class pull_interface {
  public:
   using value_type = T;  // the record
 
-  // One by one: for (; !s.empty(); ++s) use(*s). A record is valid until the next one. At the end
-  // only empty() does not throw Error{usage}.
+  // One by one: for (; !s.empty(); ++s) use(*s). A record is valid until the next one. At the end,
+  // everything except empty() throws Error{usage}.
   bool empty() {
     if (first_ == last_) load();
     return first_ == last_;
@@ -62,36 +62,35 @@ class pull_interface {
     first_ = next() + 1;
     return static_cast<Self&>(*this);
   }
-  // The next records, of which there are some thousand as a rule; none at the end. Valid until the
-  // next call.
+  // The next records, usually several thousand. Empty at the end. Valid until the next call.
   std::span<const T> pull() {
     if (first_ == last_) load();
     return {std::exchange(first_, last_), last_};
   }
 
-  // What is left, as an input range.
+  // The remaining records, as an input range.
   using iterator = detail::PullIterator<Self>;
-  // All that is left; moves on with the iterator.
+  // The remaining records. Moves on with the iterator.
   iterator begin() { return iterator(static_cast<Self&>(*this)); }
-  std::default_sentinel_t end() const { return {}; }  // of begin()
+  std::default_sentinel_t end() const { return {}; }  // end of the range
 
  protected:
   pull_interface() = default;
-  // The other one has nothing left.
+  // `other` is then empty.
   pull_interface(pull_interface&& other) noexcept
       : first_(std::exchange(other.first_, nullptr)), last_(std::exchange(other.last_, nullptr)) {}
 
-  // The other one has nothing left.
+  // `other` is then empty.
   pull_interface& operator=(pull_interface&& other) noexcept {
     first_ = std::exchange(other.first_, nullptr);
     last_ = std::exchange(other.last_, nullptr);
     return *this;
   }
-  // What was pulled is gone.
+  // Removes the pulled records.
   void forget() { first_ = last_ = nullptr; }
 
  private:
-  // The next record, which is loaded if that has not been done.
+  // The next record, loaded if necessary.
   const T* next() const {
     if (first_ == last_) const_cast<pull_interface*>(this)->load();
     if (first_ == last_) detail::throw_at_end();

@@ -10,8 +10,8 @@
 
 namespace xxl::detail {
 
-// Whoever takes what is filled gives the memory, piece by piece: `next` below, which is called when
-// the piece before is full. If it throws, there is no piece, and what follows asks again.
+// The consumer provides the memory, piece by piece: `next` below, called when the piece before is
+// full. If it throws, the next call asks again.
 class Room {
  public:
   Room() = default;
@@ -21,7 +21,7 @@ class Room {
     return *this;
   }
 
-  // Bytes that put() takes.
+  // Bytes that put() accepts.
   std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
   void put(const void* bytes, std::size_t count) {
     std::memcpy(at_, bytes, count);
@@ -47,9 +47,9 @@ class Room {
       count -= some;
     }
   }
-  // All that was put.
+  // Number of bytes put so far.
   std::uint64_t filled() const { return filled_ + static_cast<std::size_t>(at_ - begin_); }
-  // Lets go of the last piece, and says how much of it is filled.
+  // Releases the last piece, and returns how much of it is filled.
   std::size_t close() {
     const auto bytes = static_cast<std::size_t>(at_ - begin_);
     filled_ = filled();
@@ -68,7 +68,7 @@ class Room {
   std::byte* begin_ = nullptr;
   std::byte* at_ = nullptr;
   std::byte* end_ = nullptr;
-  std::uint64_t filled_ = 0;  // before begin_
+  std::uint64_t filled_ = 0;  // bytes before begin_
 };
 
 }  // namespace xxl::detail

@@ -1,12 +1,12 @@
-// Sorts records of a program, however many: push, sort, pull.
+// Sorts any number of records of a program: push, sort, pull.
 //
 //   xxl::sorter<Edge> edges(xxl::by(&Edge::to).then(&Edge::from), resources);
 //   while (more()) edges.push(make_edge());
 //   edges.sort();
 //   for (const Edge& edge : edges) use(edge);
 //
-// Sources: as of xxl/sort.h, whose engine it is; Dementiev, Kettner and Sanders, "STXXL: standard
-// template library for XXL data sets" (2008), section 3.4 (streams), for the interface.
+// Sources: see xxl/sort.h, which has the same engine; Dementiev, Kettner and Sanders, "STXXL:
+// standard template library for XXL data sets" (2008), section 3.4 (streams), for the interface.
 #pragma once
 
 #include <cstddef>
@@ -27,15 +27,15 @@
 
 namespace xxl {
 
-// One thread at a time. Several sorters may be used at the same time. After an exception a sorter
-// can be destroyed or cleared, and nothing else; scratch space is gone then.
+// One thread at a time may use a sorter. Several sorters may be used at the same time. After an
+// exception a sorter can only be destroyed or cleared. Its scratch space is then gone.
 //
-// Order: order<T> (xxl/order.h), by which records are sorted as numbers, or any comparator: a
-// strict weak order, called from many threads at once, which must not throw. Those of the standard
-// library for numbers are the former.
+// Order: order<T> (xxl/order.h), which sorts by radix, or any comparator. A comparator is a strict
+// weak order, is called by many threads at once, and must not throw. std::less and std::greater of
+// numbers are replaced by order<T>.
 //
-// All members but clear() may throw Error: what failed on the way (a disk that is full, Error{io})
-// is thrown by whichever call comes next.
+// All members except clear() may throw Error. The next call throws what failed in the background,
+// for example Error{io} for a full disk.
 template <class T, class Order>
 class sorter : public pull_interface<sorter<T, Order>, T> {
   using Pulled = pull_interface<sorter<T, Order>, T>;
@@ -46,12 +46,12 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
 
  public:
   // Equal records come out in the order in which they were pushed.
-  // Throws Error{no_space} if less memory than wanted is free in `shared`, or too little to sort.
+  // Throws Error{no_space} if `shared` has less free memory than wanted, or too little to sort.
   explicit sorter(Order by = Order(), const resources& shared = resources(),
                   sorter_options options = {})
       : order_(std::move(by)), bytes_(shared, spec(order_, options)) {}
 
-  // The other one is as after clear().
+  // `other` is then empty, as after clear().
   sorter(sorter&& other) noexcept
       : Pulled(std::move(other)), order_(other.order_), bytes_(std::move(other.bytes_)) {}
   sorter& operator=(sorter&& other) noexcept {
@@ -62,32 +62,32 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
     return *this;
   }
 
-  // Adds records, which are copied.
+  // Adds copies of records.
   void push(const T& record) {
     if (bytes_.room() == 0) bytes_.make_room();
     bytes_.put(&record, sizeof(T));
   }
   void push(std::span<const T> records) { bytes_.put_all(records.data(), records.size_bytes()); }
-  // Records that were pushed.
+  // Number of pushed records.
   std::uint64_t size() const { return bytes_.pushed() / sizeof(T); }
 
-  // No more records follow. Does not wait. (What pulls does it as well, but not empty().)
+  // Ends the input. Does not wait. Pulling does the same, but empty() does not.
   void sort() { bytes_.end(); }
 
-  // There is nothing to pull. While records are pushed: nothing to pull yet (with unique and skip,
-  // that is known only after sort(): Error{usage}).
+  // Whether there is nothing to pull. While records are pushed: nothing to pull yet. With unique
+  // and skip that is known only after sort(), so Error{usage} is thrown before.
   bool empty() {
     return bytes_.ended() ? Pulled::empty() : detail::gives_nothing(size(), bytes_.options());
   }
-  // All that is left, as an input range.
+  // The remaining records, as an input range.
   typename Pulled::iterator begin() {
     sort();
     return Pulled::begin();
   }
 
-  // The next group of records with equal keys as one: `sum` is its first one, and fold(sum, next)
-  // was called with the others in order. False at the end. If `fold` throws, the rest of its group
-  // is lost: then the sorter can be rewound, cleared or destroyed, and nothing else.
+  // The next group of records with equal keys as one. `sum` is its first record, and fold(sum,
+  // next) was called with the others in order. False at the end. If `fold` throws, the rest of its
+  // group is lost. The sorter can then only be rewound, cleared or destroyed.
   template <class Fold>
   bool pull_reduced(T& sum, Fold&& fold) {
     sort();
@@ -109,10 +109,10 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
     this->forget();
     bytes_.rewind();
   }
-  // How they were sorted, and on what (plan.device), once the last record was pulled. Throws
-  // Error{usage} before that.
+  // How the records were sorted, and on which device (plan.device). Throws Error{usage} until the
+  // last record was pulled.
   const SortReport& report() const { return bytes_.report(); }
-  // Forgets all records: can be filled again.
+  // Removes all records. The sorter can be filled again.
   void clear() noexcept {
     this->forget();
     bytes_.clear();

@@ -1,5 +1,5 @@
-// What sorters of records of a fixed size (xxl/sorter.h) and of any length (xxl/any_length.h) have
-// in common.
+// The common part of sorters of fixed-size records (xxl/sorter.h) and of records of any length
+// (xxl/any_length.h).
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,16 @@
 
 namespace xxl {
 
-// What a sorter is to do beside sorting.
+// Options of a sorter.
 struct sorter_options {
-  bool unique = false;     // of records with equal keys, the one that was pushed first
-  std::uint64_t skip = 0;  // the first `skip` records in order are left out
-  std::optional<std::uint64_t> limit = {};  // of the others, only the first `limit`
-  bool repeatable = false;             // rewind() may be called; scratch space stays until clear()
-  std::uint64_t memory_bytes = 0;      // 0: an equal part of the resources
-  std::uint64_t expected_records = 0;  // if known: plans for so many, if that can be; any number
-                                       // may come. Of a fixed size only
-  Progress* progress = nullptr;        // updated while records are sorted and merged; owned by the
-                                       // caller; may be null
+  bool unique = false;                      // only the first record of each key
+  std::uint64_t skip = 0;                   // leave out the first `skip` records in order
+  std::optional<std::uint64_t> limit = {};  // then give at most `limit` records
+  bool repeatable = false;         // rewind() may be called; scratch space stays until clear()
+  std::uint64_t memory_bytes = 0;  // 0: an equal part of the resources
+  // The number to plan for, if known. Any number may be pushed. For fixed-size records only.
+  std::uint64_t expected_records = 0;
+  Progress* progress = nullptr;  // updated while running; owned by the caller; may be null
 };
 
 template <class T, class Order = order<T>>
@@ -44,23 +43,23 @@ class RecordOrder;  // xxl/comparator.h
 enum class RecordLength : std::uint8_t {
   fixed,
   any,           // counted (see SorterBytes); the record is its key
-  any_with_key,  // likewise: the record begins with its key, which is counted as well
+  any_with_key,  // the same; the record begins with its key, which is counted as well
 };
 
 struct SorterSpec {
   RecordLength length = RecordLength::fixed;
   sorter_options options = {};
-  // Of a fixed size:
+  // For fixed-size records:
   std::size_t record_bytes = 0;
   std::vector<KeyPart> key = {};
   std::shared_ptr<const RecordOrder> order = nullptr;  // if set, in place of the key
-  // Of any length, without key:
+  // For records of any length, without a key:
   bool descending = false;
-  // Files that are read and written for it; may be empty.
+  // Files read and written for the sorter; may be empty.
   std::function<FileTraffic()> file_traffic = {};
 };
 
-// A sorter of bytes. Its job is done by threads of its own, from the first room() on.
+// A sorter of bytes. It has its own threads, from the first room() on.
 class SorterCore {
  public:
   XXL_API SorterCore(const resources& shared, const SorterSpec& spec);
@@ -68,15 +67,15 @@ class SorterCore {
   SorterCore(const SorterCore&) = delete;
   SorterCore& operator=(const SorterCore&) = delete;
 
-  // Memory for the next records, to be filled. The one before is full.
+  // Memory for the next records, to be filled. The memory before is full.
   XXL_API std::span<std::byte> room();
   // No more records: the last room() has `bytes` of them.
   XXL_API void end(std::size_t bytes);
-  // The next bytes of the sorted records; the ones before are no longer needed. Empty at the end.
+  // The next bytes of the sorted records. Those before are no longer needed. Empty at the end.
   XXL_API std::span<const std::byte> next();
-  // From the start again.
+  // Starts from the first record again.
   XXL_API void rewind();
-  // What was done, after the end.
+  // The report, after the end.
   XXL_API const SortReport& report() const;
 
  private:
@@ -84,8 +83,8 @@ class SorterCore {
   std::unique_ptr<Job> job_;
 };
 
-// The bytes that a sorter takes and gives, in blocks: of whole records of a fixed size, or of
-// records of any length, each after its size as a RecordCount, cut anywhere.
+// The bytes that a sorter accepts and gives, in blocks. Blocks have whole fixed-size records, or
+// records of any length cut anywhere, each after its size as a RecordCount.
 class SorterBytes {
  public:
   using RecordCount = std::uint32_t;
@@ -106,7 +105,7 @@ class SorterBytes {
 
   // --- pushing ---
 
-  // Bytes that put() takes now. If there are none, make_room() comes first.
+  // Bytes that put() accepts now. If 0, call make_room() first.
   std::size_t room() const { return room_.left(); }
   void make_room() {
     room_.renew([this] { return core().room(); });
@@ -118,7 +117,7 @@ class SorterBytes {
   }
   // In all.
   std::uint64_t pushed() const { return room_.filled(); }
-  // No more follow.
+  // Ends the input.
   void end() {
     if (ended_) return;
     ended_ = true;
@@ -146,7 +145,7 @@ class SorterBytes {
     if (core_ != nullptr) core_->rewind();
     has_lost_group_ = false;
   }
-  // A part of a group was pulled, and did not reach the caller: nothing is to follow it.
+  // A part of a group was pulled and lost. No records may follow it.
   void lose_group() noexcept { has_lost_group_ = true; }
 
   // Throws Error{usage} before the end.
@@ -155,7 +154,7 @@ class SorterBytes {
     return core_->report();
   }
 
-  // As in the beginning.
+  // Back to the initial state.
   void clear() noexcept {
     core_.reset();
     room_ = {};
@@ -188,7 +187,7 @@ class SorterBytes {
   bool has_lost_group_ = false;
 };
 
-// Whether empty() is true of a sorter that is being filled: `pushed` records and no more would give
+// Whether a sorter that is being filled is empty(): whether `pushed` records alone would give
 // nothing.
 inline bool gives_nothing(std::uint64_t pushed, const sorter_options& options) {
   if (pushed <= options.skip || options.limit == 0) return true;

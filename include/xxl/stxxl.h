@@ -1,14 +1,14 @@
-// For programs that were written for STXXL 1.4: its names, over xxl.
+// STXXL's names, for programs written for STXXL 1.4.
 //
 //   #include <xxl/stxxl.h>      in place of <stxxl/sorter>, <stxxl/stream>, <stxxl/vector>, ...
 //
-// What is there works as STXXL documents it: sorter, sort, ksort, stream::*, vector with its
+// The following works as STXXL documents it: sorter, sort, ksort, stream::*, vector with its
 // readers and writers, config, stats. Block and page sizes, allocation strategies, pagers and the
 // min_value() and max_value() of comparators are accepted and not used. Disks of the configuration
-// ($STXXLCFG, .stxxl, config::add_disk) become scratch directories: those that their files would
-// lie in. Sorting is done by all processors. What is not there fails to compile, and says so.
+// ($STXXLCFG, .stxxl, config::add_disk) become scratch directories: the directories of their files.
+// Sorting uses all cores. Missing names fail to compile with a message.
 //
-// Comparators are called from many threads at once; they must be const, and must not throw.
+// Comparators are called by many threads at once. They must be const, and must not throw.
 //
 // Source of the interface: Dementiev, Kettner and Sanders, "STXXL: standard template library for
 // XXL data sets" (Software: Practice and Experience, 2008), and the headers of STXXL 1.4.1.
