@@ -1,17 +1,17 @@
-"""Sorts and joins tables, files and arrays, however large, in the memory that they are given.
+"""Sort and join tables, files and arrays that are larger than memory.
 
 ==================  ==============================================================================
-`sort`, `join`      tables of pyarrow, polars, pandas, DuckDB and all who speak Arrow
-`sort_parquet`,     files of Parquet
+`sort`, `join`      tables of pyarrow, Polars, pandas, DuckDB: anything with Arrow's interface
+`sort_parquet`,     Parquet files
 `join_parquet`
-`sort_csv`          files of CSV
-`sort_file`,        files of lines, rows or binary records, as the command line sorts and joins
+`sort_csv`          CSV files
+`sort_file`,        files of lines, rows or binary records
 `join_files`
-`sort_array`,       arrays of NumPy, on GPUs or all processors
+`sort_array`,       NumPy arrays, on GPUs or all cores
 `join_arrays`
 ==================  ==============================================================================
 
-All raise `Error`, let other threads run, and stop at Ctrl-C (but for arrays).
+All functions raise `Error` and let other threads run. Ctrl-C stops them, except those of arrays.
 """
 
 from ._arrays import ArrayJoin, ArrayReport, join_arrays, sort_array

@@ -1,4 +1,4 @@
-"""Arguments that many functions have: what may be used, and paths."""
+"""Arguments of many functions: resources and paths."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ Size = Union[int, str]
 Device = Literal["auto", "gpu", "cpu"]
 How = Literal["inner", "left", "right", "full", "semi", "anti"]
 Method = Literal["auto", "hash", "sort-merge"]
-#: Called with what is being done, and how many bytes of it are done, and there are in all (0 if
-#: that is not known).
+#: Called with the phase, the bytes done in it, and all bytes of it (0 if that is not known).
 OnProgress = Callable[[str, int, int], object]
 
 
@@ -39,7 +38,7 @@ def size(value: Size | None, name: str) -> int:
 
 
 def count(value: int | None, name: str, least: int = 1) -> int | None:
-    """A number that is not less than `least`, if there is one."""
+    """A number of at least `least`, or None."""
     if value is None:
         return None
     number = operator.index(value)
@@ -57,7 +56,7 @@ def thread_count(threads: int | None) -> int:
 
 
 def gpu_list(gpus: Iterable[int] | None) -> list[int]:
-    """Numbers of GPUs; none for None."""
+    """Numbers of GPUs; empty for None."""
     numbers = [operator.index(gpu) for gpu in gpus] if gpus is not None else []
     if any(not 0 <= number < 1 << 32 for number in numbers):
         raise UsageError(f"gpus is {gpus!r}: GPUs are numbered from 0")
@@ -74,7 +73,7 @@ def path_list(paths: Path | Iterable[Path]) -> list[Path]:
 
 
 def path_bytes(path: Path) -> bytes:
-    """A path for the library, to which "-" would be a standard stream."""
+    """A path for the library, where "-" would mean a standard stream."""
     name = os.fsencode(path)
     if not name:
         raise UsageError("a path is empty")
@@ -102,7 +101,7 @@ def means(
     gpu_memory: Size | None = None,
     scratch_compress: str | None = None,
 ) -> _core.Means:
-    """What a call may use."""
+    """The resources of a call."""
     codec, level = scratch_codec(scratch_compress)
     return _core.Means(
         memory=size(memory, "memory"),
@@ -164,7 +163,7 @@ def check_callback(progress: OnProgress | None) -> OnProgress | None:
 
 
 def needed(module: str, purpose: str) -> ModuleType:
-    """A module of a package that is needed for `purpose`."""
+    """A module of a package needed for `purpose`."""
     package = module.partition(".")[0]
     try:
         importlib.import_module(package)

@@ -1,4 +1,4 @@
-"""Sorts and joins of NumPy's arrays."""
+"""Sorts and joins of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ KeyPart = tuple[int, int, str, bool]
 
 @dataclasses.dataclass(frozen=True)
 class ArrayReport:
-    """What a sort or join of arrays did."""
+    """Report of a sort or join of arrays."""
 
-    devices: tuple[str, ...]  #: what did the work: "cpu", "GPU 0, NVIDIA H200"
-    no_gpu: str  #: why no GPU was used, if one could have been
+    devices: tuple[str, ...]  #: devices used: "cpu", "GPU 0, NVIDIA H200"
+    no_gpu: str  #: reason why no GPU was used, or ""
     seconds: float
 
 
 class ArrayJoin(tuple[Any, Any]):
-    """The rows of a join, as a pair of arrays: the places of records in the left and in the right
-    array, -1 where there is none."""
+    """The rows of a join, as a pair of arrays: places in the left and in the right array.
 
-    report: ArrayReport  #: how it was done
-    matched: tuple[int, int]  #: records with at least one partner, left and right
+    -1 stands for a missing record."""
+
+    report: ArrayReport  #: report of the join
+    matched: tuple[int, int]  #: left and right records with a match
 
     @property
     def left(self) -> numpy.ndarray:
@@ -44,7 +45,7 @@ class ArrayJoin(tuple[Any, Any]):
 
 
 def _check_array(array: Any, name: str) -> None:
-    """Refuses what is no row of records in memory, in the byte order of the machine."""
+    """Refuse anything except a row of records in memory, in the byte order of the machine."""
     numpy = needed("numpy", "sorting and joining arrays")
     if not isinstance(array, numpy.ndarray):
         raise TypeError(f"{name} is an array of NumPy, not {type(array).__name__}")
@@ -68,7 +69,7 @@ def _check_array(array: Any, name: str) -> None:
 
 
 def _part(dtype: Any, what: str, offset: int, descending: bool) -> KeyPart:
-    """How a value is compared."""
+    """The comparison of a value."""
     kinds = {"b": "unsigned", "u": "unsigned", "i": "signed", "M": "time", "m": "time",
              "S": "bytes"}
     if dtype.kind == "f" and dtype.itemsize in (2, 4, 8):
@@ -123,22 +124,20 @@ def sort_array(
     gpus: Iterable[int] | None = None,
     threads: int | None = None,
 ) -> ArrayReport:
-    """Sorts an array, in place or to another, stably; on GPUs where they pay, else on all
-    processors.
+    """Sort an array stably, in place or to another array.
 
-    array: of one dimension, contiguous, in the byte order of the machine; of integers, bool,
-        float16 to float64, datetime64, timedelta64, bytes, or structured.
-    by: of structured arrays: a field, or a list of fields and of tuples of a field and "desc" or
-        "asc"; all fields without it.
-    descending: the highest first, where a field has no word of its own.
-    out: gets the sorted array, as long and of the same type; ``array`` then stays as it is.
+    array: contiguous, of one dimension, in the byte order of the machine. Integers, bool, float16 to
+        float64, datetime64, timedelta64, bytes, or structured.
+    by: a field of a structured array, or a list of fields and of tuples of a field and "desc" or
+        "asc". Default: all fields.
+    descending: the highest value first, unless a field has a word of its own.
+    out: array for the result, of the same length and type. ``array`` then stays as it is.
     device: "auto", "gpu" or "cpu".
     gpus: numbers of the GPUs to use.
-    threads: on processors; without it, as many as there are.
+    threads: threads on the CPU. Default: one for each core.
 
-    NaN and NaT come after all others (first if descending), NaNs in the order of their bits, and
-    -0.0 before 0.0. The processors need memory for a copy. This is not stopped by Ctrl-C, which
-    takes effect when it is over.
+    NaN and NaT come after all others, or first if descending. NaNs are in the order of their bits.
+    -0.0 comes before 0.0. The CPU needs memory for a copy. Ctrl-C takes effect when the sort is over.
 
     Raises xxl.Error.
 
@@ -208,16 +207,16 @@ def join_arrays(
     gpus: Iterable[int] | None = None,
     threads: int | None = None,
 ) -> ArrayJoin:
-    """Joins two arrays in any order: gives the places of the records of each row.
+    """Join two arrays in any order, and return the places of the records of each row.
 
-    left, right: as of xxl.sort_array; they stay as they are.
-    on, left_on, right_on: of structured arrays: a field, or a list, that must be equal: of the same
-        types on both sides; all fields without them. float16 cannot be joined by.
-    how: as of xxl.join. "semi" and "anti" give places in ``left``, and -1 for ``right``.
-    device, gpus, threads: as of xxl.sort_array; "auto" joins on processors.
+    left, right: arrays as in xxl.sort_array. They stay as they are.
+    on, left_on, right_on: a field of structured arrays, or a list of fields, with the same types on
+        both sides. Default: all fields. float16 cannot be a key.
+    how: see xxl.join. "semi" and "anti" give places in ``left``, and -1 for ``right``.
+    device, gpus, threads: see xxl.sort_array. "auto" joins on the CPU.
 
     Rows come in the order of the keys, then of the places. Numbers are equal if all their bits are:
-    -0.0 is not 0.0, and a NaN is itself.
+    -0.0 is not 0.0, and a NaN equals itself.
 
     Raises xxl.Error.
 

@@ -14,7 +14,7 @@ from ._errors import UsageError, naming
 
 @contextlib.contextmanager
 def atomic_file(path: str) -> Iterator[BinaryIO]:
-    """A file for writing, which takes its name when the `with` block is left without an exception.
+    """A file for writing. It gets its name when the `with` block ends without an exception.
 
     Until then it has none, as `io/output_file.cc` does it: whatever ends the process, nothing is
     left behind. Where there are no unnamed files, it has a temporary name.
@@ -67,7 +67,7 @@ def _open(temporary: str, folder: int) -> int:
 
 
 def _take_attributes(target: str, descriptor: int) -> None:
-    """Those of the file that is replaced: its owner, if that can be, and its mode."""
+    """Copy the owner, if possible, and the mode of the replaced file."""
     with contextlib.suppress(FileNotFoundError):
         old = os.stat(target)
         with contextlib.suppress(PermissionError):

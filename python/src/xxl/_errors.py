@@ -13,7 +13,7 @@ _NO_SPACE = (numbers.ENOSPC, numbers.EDQUOT, numbers.ENOMEM)
 
 
 class Error(RuntimeError):
-    """What went wrong in a sort or join; str() says what, where, and what to do.
+    """An error in a sort or join. str() says what is wrong, where, and what to do.
 
     >>> try:
     ...     xxl.sort_file("no such file", "out", record="u64")
@@ -22,11 +22,10 @@ class Error(RuntimeError):
     io 2 no such file
     """
 
-    #: "usage", "bad_input" (the input is not what it should be), "io", "no_space" (a disk or the
-    #: memory is too small), "corrupt" (what was read back from scratch space is not what was
-    #: written), or "device" (a GPU failed).
+    #: "usage", "bad_input" (invalid input), "io", "no_space" (a disk or the memory is too small),
+    #: "corrupt" (data read back differ from data written), or "device" (a GPU failed).
     code: str = "io"
-    #: The errno value that the system reported, or None.
+    #: The errno value of the system, or None.
     errno: int | None = None
     #: The file concerned, or None.
     path: str | None = None
@@ -35,7 +34,7 @@ class Error(RuntimeError):
 
 
 class UsageError(Error, ValueError):
-    """Something was asked for that cannot be done: code is "usage"."""
+    """Invalid arguments. `code` is "usage"."""
 
     code = "usage"
 
@@ -47,7 +46,7 @@ def make_error(
     path: str | None = None,
     offset: int | None = None,
 ) -> Error:
-    """As the library reports it."""
+    """The exception for an error of the library."""
     error = UsageError(message) if code == "usage" else Error(message)
     error.code = code
     error.errno = errno
@@ -58,7 +57,7 @@ def make_error(
 
 @contextlib.contextmanager
 def naming(path: str, code: str = "io") -> Iterator[None]:
-    """Errors of the system and of pyarrow become those of the package, and name the file `path`.
+    """Turn errors of the system and of pyarrow into those of the package, with the file `path`.
 
     code: of those without a number of the system.
     """

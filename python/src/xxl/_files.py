@@ -1,4 +1,4 @@
-"""Sorts and joins of files, as the command line has them."""
+"""Sorts and joins of files, as on the command line."""
 
 from __future__ import annotations
 
@@ -38,50 +38,50 @@ _CSV_WORDS = (*_CSV_TYPES, "asc", "desc")
 
 @dataclasses.dataclass(frozen=True)
 class PhaseReport:
-    """A part of a job: forming runs, a pass of merging, ..."""
+    """A phase of a job: forming runs, a merge pass, ..."""
 
     name: str
     seconds: float
-    bytes_read: int  #: of files and scratch space
-    bytes_written: int  #: to files and scratch space
+    bytes_read: int  #: bytes read from files and scratch space
+    bytes_written: int  #: bytes written to files and scratch space
 
 
 @dataclasses.dataclass(frozen=True)
 class SortReport:
-    """What a sort of files did."""
+    """Report of a sort of files."""
 
-    records: int  #: that were written, a header not counted
-    records_in: int  #: that were read
-    skipped: int  #: malformed ones that were left out
+    records: int  #: number of records written, without a header
+    records_in: int  #: number of records read
+    skipped: int  #: number of malformed records left out
     seconds: float
     scratch_bytes: int  #: most scratch space in use at once
-    peak_memory_bytes: int  #: of the process, with all that Python has in memory
-    runs: int  #: that were formed
-    passes: int  #: of merging
+    peak_memory_bytes: int  #: memory of the whole process, including Python
+    runs: int  #: number of sorted runs
+    passes: int  #: number of merge passes
     phases: tuple[PhaseReport, ...]
-    devices: tuple[str, ...]  #: GPUs that were used
-    no_gpu: str  #: why none was, if one could have been
-    output_in_place: bool  #: the output was overwritten, as it could not be replaced
+    devices: tuple[str, ...]  #: GPUs used
+    no_gpu: str  #: reason why no GPU was used, or ""
+    output_in_place: bool  #: whether an existing output was overwritten in place
 
 
 @dataclasses.dataclass(frozen=True)
 class JoinReport:
-    """What a join of files did."""
+    """Report of a join of files."""
 
-    rows: int  #: of the output
-    records: tuple[int, int]  #: that were read, of the left file and of the right one
-    matched: tuple[int, int]  #: that have a partner
-    skipped: tuple[int, int]  #: malformed ones that were left out
+    rows: int  #: number of output rows
+    records: tuple[int, int]  #: number of left and right records read
+    matched: tuple[int, int]  #: number of left and right records with a match
+    skipped: tuple[int, int]  #: number of malformed records left out
     bytes_written: int
     seconds: float
     scratch_bytes: int  #: most scratch space in use at once
-    peak_memory_bytes: int  #: of the process, with all that Python has in memory
+    peak_memory_bytes: int  #: memory of the whole process, including Python
     method: str  #: "sort-merge" or "hash"
-    because: str  #: why this method
+    because: str  #: reason for this method
     phases: tuple[PhaseReport, ...]
-    devices: tuple[str, ...]  #: GPUs that were used
-    no_gpu: str  #: why none was, if one could have been
-    output_in_place: bool  #: the output was overwritten, as it could not be replaced
+    devices: tuple[str, ...]  #: GPUs used
+    no_gpu: str  #: reason why no GPU was used, or ""
+    output_in_place: bool  #: whether an existing output was overwritten in place
 
 
 def phases_of(measured: dict[str, Any]) -> tuple[PhaseReport, ...]:
@@ -89,7 +89,7 @@ def phases_of(measured: dict[str, Any]) -> tuple[PhaseReport, ...]:
 
 
 def _texts(texts: str | Sequence[str] | None) -> list[bytes]:
-    """Keys and the like, of which there may be one or several."""
+    """One or several keys or fields."""
     if texts is None:
         return []
     return [os.fsencode(text) for text in ([texts] if isinstance(texts, str) else texts)]
@@ -138,33 +138,34 @@ def sort_file(
     gpu_memory: Size | None = None,
     progress: OnProgress | None = None,
 ) -> SortReport:
-    """Sorts files of binary records, or of lines, as ``xxl sort`` does.
+    """Sort files of binary records or lines, as ``xxl sort`` does.
 
-    The output appears at once and complete; a file of that name survives any failure, and may be
-    one of the inputs. Files that end in .gz, .zst or .lz4 are read and
-    written compressed; those that end in .bz2 or .xz can be read.
+    The output appears complete or not at all. An existing file survives any failure, and may be one
+    of the inputs. Files named .gz, .zst or .lz4 are read and written compressed. Files named .bz2 or
+    .xz can be read.
 
-    inputs: a path, or several, which are sorted together.
-    record: "u32", "u64", "i32", "i64", "f32", "f64", "kv32", "kv64", "gensort", "fixed:N", or
-        "lines"; also "csv" and "tsv", for which there is sort_csv.
-    keys: as --key of the command line: "OFFSET:TYPE[:desc]" of records, "POS1[,POS2]" with letters
-        of lines; none for what belongs to the record.
-    reverse: descending, where a key does not say otherwise.
-    unique: of records with equal keys only the first.
-    merge: the inputs are sorted already; one that is not is an error.
-    limit: only so many records, the first ones in order.
+    inputs: a path, or several paths, which are sorted together.
+    record: "u32", "u64", "i32", "i64", "f32", "f64", "kv32", "kv64", "gensort", "fixed:N" or
+        "lines". "csv" and "tsv" work as well, but sort_csv is easier.
+    keys: --key of the command line. "OFFSET:TYPE[:desc]" for binary records, "POS1[,POS2]" with
+        letters for lines. Default: the key of the record type.
+    reverse: descending, unless a key says otherwise.
+    unique: only the first record of each key.
+    merge: the inputs are sorted, so merge them. An unsorted one is an error.
+    limit: write at most this many records.
     count_equal: one record for each key, with the number of its records (--count).
     sums: one record for each key, with sums in these fields, "OFFSET:TYPE" (--sum).
-    folds: the same, with what other options make of all records: "max=OFFSET:TYPE"; also "sum",
-        "min", "mean", "first" and "last".
-    separator, flags, stable, zero_terminated: of lines: -t; letters of "bdfghiMnRV"; -s; -z.
-    header: of lines: the first of each input is written once, in front.
-    verify: before the output appears, it is read back from the disk and compared with what was
-        written; not for pipes and devices.
-    memory, scratch, threads, progress: as of xxl.sort. What a GPU's driver takes comes on top.
+    folds: the same with other aggregates: "max=OFFSET:TYPE". Also "sum", "min", "mean", "first" and
+        "last".
+    separator, flags, stable, zero_terminated: for lines: -t, letters of "bdfghiMnRV", -s, -z.
+    header: for lines: write the first line of each input once, in front.
+    verify: read the output back from the disk before it appears, and compare it. Not for pipes and
+        devices.
+    memory, scratch, threads, progress: see xxl.sort. The driver of a GPU needs more memory.
     scratch_compress: "lz4", "zstd" or "zstd:LEVEL", for scratch space.
-    device, gpus, gpu_memory: "auto" (GPUs where they pay), "gpu" or "cpu"; which GPUs, by number;
-        most to use of each.
+    device: "auto" (GPUs if they are faster), "gpu" or "cpu".
+    gpus: numbers of the GPUs to use.
+    gpu_memory: most memory to use of each GPU.
 
     Raises xxl.Error.
 
@@ -199,7 +200,7 @@ def sort_file(
 
 
 def _csv_column(column: object) -> str:
-    """A column of a CSV file as the command line names it: names are quoted."""
+    """A column of a CSV file as on the command line, with names in quotes."""
     if isinstance(column, str):
         return '"' + column.replace('"', '""') + '"'
     if isinstance(column, bool):
@@ -211,7 +212,7 @@ def _csv_column(column: object) -> str:
 
 
 def csv_keys(by: CsvKey | Sequence[CsvKey]) -> list[bytes]:
-    """Keys as --key of the command line."""
+    """Keys in the form of --key."""
     keys = []
     for _, column, words in key_list(by, _CSV_WORDS, "('b', 'number', 'desc')"):
         # The type comes first on the command line.
@@ -263,32 +264,32 @@ def sort_csv(
     gpu_memory: Size | None = None,
     progress: OnProgress | None = None,
 ) -> SortReport:
-    """Sorts files of CSV by columns. Rows are written as they were read, equal ones in their order.
+    """Sort CSV files by columns.
 
-    inputs, output, verify, scratch_compress, device, gpus, gpu_memory: as of xxl.sort_file.
-    memory, scratch, threads, progress: as of xxl.sort.
-    by: a column, or a list of columns and of tuples of a column and words. A column is a name of
-        the header, or a number from 1. Words: "text" (bytes, the default), "number" (decimal, of
-        any length), "integer" or "date" (ISO 8601); "desc".
+    Rows are written as they were read. Rows with equal keys keep their order.
+
+    inputs, output, verify, scratch_compress, device, gpus, gpu_memory: see xxl.sort_file.
+    memory, scratch, threads, progress: see xxl.sort.
+    by: a column, or a list of columns and of tuples of a column and words. A column is a name in the
+        header, or a number from 1. Words: "text" (by bytes, the default), "number" (decimal, of any
+        length), "integer" or "date" (ISO 8601), and "desc".
     header: the first row of each input is a header, the same in all of them, and written once.
     separator: one byte; "\\t" for TSV.
-    reverse: descending, where a key does not say otherwise.
-    unique: of rows with equal keys only the first.
-    limit: only so many rows, the first ones in order.
+    reverse: descending, unless a key says otherwise.
+    unique: only the first row of each key.
+    limit: write at most this many rows.
     count_equal: one row for each key, with the number of its rows as a last column.
     sum_column: one row for each key, with the exact sum of this column in place of its value.
-    folds: one row for each key, with results over all of its rows: {"highest": ("price", "max")} is
-        a new column of that name. If it is the name of the column itself, the result takes its
-        place. Folds are "sum", "min", "max", "mean", "first", "last" and "collect" (all values,
-        with ";" between them); behind "min" and "max" there may be a word for the type, as in a
-        key, instead of "number".
-    empty: where rows with an empty key go, ascending or descending.
-    invalid: where rows go with no number or date in a key of that type: an error (they are
-        malformed), first or last. They stand behind empty ones, in the order of their text.
-    malformed: rows that are not CSV, or whose key is not what it should be, are an error with their
-        line and byte, or left out and counted ("skip").
-    quotes: fields may be in double quotes; otherwise these are bytes like any other, and each line
-        is a row.
+    folds: one row for each key, with aggregates. {"highest": ("price", "max")} makes a new column
+        "highest". With the name of the column itself, the result replaces its value. Aggregates are
+        "sum", "min", "max", "mean", "first", "last" and "collect" (all values, with ";" between
+        them). A type may follow "min" and "max", as in a key. Default: "number".
+    empty: rows with an empty key come first or last, in either direction.
+    invalid: what to do with rows without a number or date in such a key: "error", or put them
+        "first" or "last". They come after empty ones, in the order of their text.
+    malformed: "error", or "skip" to leave such rows out and count them.
+    quotes: fields may be in double quotes. Otherwise quotes are ordinary bytes, and each line is a
+        row.
 
     Raises xxl.Error.
 

@@ -1,8 +1,8 @@
-"""Sorts and joins of Parquet files: pyarrow reads and writes them around a sort or join of tables.
+"""Sorts and joins of Parquet files. pyarrow reads and writes them around a sort or join of tables.
 
-What a sort reads is sorted before anything is written, so both have the same part of the memory,
-of which a join, that may read while it writes, gives a half to each. The rest is the sort's, which
-is told that batches are in memory anyway.
+A sort reads everything before it writes, so reading and writing use the same part of the memory. A
+join may read while it writes, and gives half of that part to each. The sort uses the rest, and does
+not count the batches.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _MOST_FILE_BYTES = 512 << 20
 
 @dataclasses.dataclass(frozen=True)
 class ParquetReport:
-    """What a sort or join of Parquet files did."""
+    """Report of a sort or join of Parquet files."""
 
-    rows: int  #: that were written
-    rows_in: int  #: that were read
-    row_groups: int  #: that were written
-    bytes_written: int  #: of the output
+    rows: int  #: number of rows written
+    rows_in: int  #: number of rows read
+    row_groups: int  #: number of row groups written
+    bytes_written: int  #: size of the output
     seconds: float
     scratch_bytes: int  #: most scratch space in use at once
-    peak_memory_bytes: int  #: of the process, with all that Python has in memory
+    peak_memory_bytes: int  #: memory of the whole process, including Python
     phases: tuple[PhaseReport, ...]
 
 
@@ -65,7 +65,7 @@ def _run(
     progress: OnProgress | None,
     most_rows: float | None = None,
 ) -> ParquetReport:
-    """Writes the stream that `job` makes of the tables of `sides` and of the arguments of any job.
+    """Write the stream that `job` makes of the tables of `sides` and of the other arguments.
 
     most_rows: all rows that were read come out, at most so many; None: some may be missing.
     """
@@ -133,21 +133,21 @@ def sort_parquet(
     row_group_rows: int | None = None,
     progress: OnProgress | None = None,
 ) -> ParquetReport:
-    """Sorts files of Parquet, however large, into one. Needs pyarrow.
+    """Sort Parquet files into one. Needs pyarrow.
 
-    The output appears at once and complete, with metadata that say how it is sorted; a file of that
-    name survives any failure, and may be one of the inputs.
+    Files may be larger than memory. The output appears complete or not at all, with metadata that
+    say how it is sorted. An existing file survives any failure, and may be one of the inputs.
 
     inputs: a path, a list, a folder (all \\*.parquet in it) or a pattern such as
-        "hits/\\*.parquet": files of the same columns.
-    by, scratch, threads, limit, unique, progress: as of xxl.sort.
-    memory: as of xxl.sort. A quarter of it, from 16 MiB to 512 MiB, is for reading and writing.
-        What pyarrow has loaded and its allocator keeps comes on top: some 150 MiB, more where
-        there are a hundred columns, less with ARROW_DEFAULT_MEMORY_POOL=system.
-    compression: of the output, as of pyarrow: "zstd", "snappy", "lz4", "gzip", "brotli", None; or
-        by column.
-    row_group_rows: rows of a row group, which is held in memory; without it as many as fit in a
-        third of what is for writing, at most 1,048,576.
+        "hits/\\*.parquet". All files must have the same columns.
+    by, scratch, threads, limit, unique, progress: see xxl.sort.
+    memory: see xxl.sort. A quarter of it, from 16 MiB to 512 MiB, is used for reading and writing.
+        pyarrow needs about 150 MiB more, and more than that for a hundred columns.
+        ARROW_DEFAULT_MEMORY_POOL=system reduces it.
+    compression: "zstd", "snappy", "lz4", "gzip", "brotli" or None, or a dict by column, as in
+        pyarrow.
+    row_group_rows: rows of a row group, which is held in memory. Default: as many as fit in a third
+        of the memory for writing, at most 1,048,576.
 
     Raises xxl.Error, which names the file that cannot be read or written.
 
@@ -192,12 +192,12 @@ def join_parquet(
     row_group_rows: int | None = None,
     progress: OnProgress | None = None,
 ) -> ParquetReport:
-    """Joins files of Parquet, however large, into one. Needs pyarrow.
+    """Join Parquet files into one. Needs pyarrow.
 
-    left, right: as `inputs` of xxl.sort_parquet; as are output, memory, compression and
-        row_group_rows.
-    on, left_on, right_on, how, method, suffix: as of xxl.join.
-    scratch, threads, progress: as of xxl.sort.
+    left, right: see `inputs` of xxl.sort_parquet.
+    output, memory, compression, row_group_rows: see xxl.sort_parquet.
+    on, left_on, right_on, how, method, suffix: see xxl.join.
+    scratch, threads, progress: see xxl.sort.
 
     Raises xxl.Error, which names the file that cannot be read or written.
 

@@ -1,4 +1,4 @@
-"""Parquet files that pyarrow reads, and one that it writes; imported where there is pyarrow only.
+"""Parquet files read and written by pyarrow. Imported only if pyarrow is installed.
 
 Who takes memory when:
 
@@ -51,7 +51,7 @@ _RELEASE_BYTES = 64 * _MIB  # that were decoded since the allocator was last tol
 
 
 def find_files(inputs: Path | Iterable[Path]) -> list[str]:
-    """The files that `inputs` stands for, in order of their names where it does not say one."""
+    """The files of `inputs`, in the order of their names unless `inputs` is a list."""
     files: list[str] = []
     for item in path_list(inputs):
         path = os.fsdecode(item)
@@ -79,7 +79,7 @@ def find_files(inputs: Path | Iterable[Path]) -> list[str]:
 
 
 def _page_bytes(group: Any) -> int:
-    """Of each column a page, compressed and not, of the size that writers aim at, and a buffer."""
+    """A page of each column, compressed and not, of the size that writers aim at, and a buffer."""
     columns = map(group.column, range(group.num_columns))
     sizes = [(column.total_compressed_size, column.total_uncompressed_size) for column in columns]
     return sum(
@@ -93,7 +93,7 @@ def _stored_bytes(group: Any) -> int:
 
 
 def _ahead(batches: Batches) -> Batches:
-    """The same batches; a thread makes the next ones meanwhile."""
+    """The same batches, while a thread makes the next ones."""
     with concurrent.futures.ThreadPoolExecutor(1, "xxl reads Parquet") as thread:
         coming = collections.deque(
             thread.submit(next, batches, None) for _ in range(_BATCHES_AHEAD)
@@ -107,7 +107,7 @@ def _ahead(batches: Batches) -> Batches:
 
 
 class StoredTable:
-    """Parquet files as one table, which are read in batches of bounded size."""
+    """Parquet files as one table, read in batches of bounded size."""
 
     def __init__(self, inputs: Path | Iterable[Path], memory: int, traffic: _core.Traffic) -> None:
         self._batch_bytes = memory // _BATCHES
@@ -156,7 +156,7 @@ class StoredTable:
             raise make_error("corrupt", message)
 
     def _kept(self) -> Batches:
-        """What is raised here comes to the sort as a text only, so it is kept."""
+        """Keep an exception, since the sort gets only its text."""
         try:
             for batch in _ahead(self._decoded()):
                 self.rows_read += batch.num_rows
@@ -200,7 +200,7 @@ class StoredTable:
 def _row_groups(
     stream: _core.Stream, most_rows: int, most_bytes: float
 ) -> Iterator[list[pa.RecordBatch]]:
-    """Batches that are a row group together."""
+    """Batches that form a row group together."""
     group, rows, size = [], 0, 0
     for batch in map(pa.record_batch, stream):
         while batch.num_rows > 0:
@@ -225,7 +225,7 @@ def write(
     traffic: _core.Traffic,
     **options: Any,
 ) -> tuple[int, int]:
-    """Writes `stream` to `file`, which errors call `path`. Returns the numbers of rows and of row
+    """Write `stream` to `file`, called `path` in errors. Return the numbers of rows and row
     groups."""
     schema = stored_schema(pa.schema(stream))
     # A number of rows that was asked for holds, whatever memory they need.

@@ -1,4 +1,4 @@
-"""Facts about the columns of Parquet files that Arrow's types do not tell, but sorts need."""
+"""Facts about columns of Parquet files that sorts need and Arrow's types lack."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ _VARIANT = re.compile(r" group field_id=-?\d+ (.*) \(Variant\(")  # in the text 
 
 
 def _check_directories(file: str, columns: Iterable[str]) -> None:
-    """Refuses a file in a directory NAME=VALUE, which is a column to others, if it has not that
-    column itself."""
+    """Refuse a file in a directory NAME=VALUE without a column NAME: other tools see one."""
     known = {column.lower() for column in columns}
     for directory in os.path.dirname(file).split("/"):
         name, is_column, _ = directory.partition("=")
@@ -52,7 +51,7 @@ def _leaves(schema: pq.ParquetSchema) -> list[Any]:
 
 
 def _written(schema: pa.Schema) -> list[Any]:
-    """The leaves of a file that pyarrow writes of `schema`."""
+    """The leaves of a file that pyarrow writes for `schema`."""
     sink = pa.BufferOutputStream()
     pq.ParquetWriter(sink, schema).close()
     return _leaves(pq.read_metadata(pa.BufferReader(sink.getvalue())).schema)
@@ -61,7 +60,7 @@ def _written(schema: pa.Schema) -> list[Any]:
 def sorting_columns(
     schema: pa.Schema, keys: Sequence[tuple[str, bool, bool]]
 ) -> list[pq.SortingColumn] | None:
-    """Keys as the footer of a file has them, which counts the leaves of nested columns."""
+    """Keys in the form of a file's footer, which counts the leaves of nested columns."""
     columns = []
     places = {leaf.path: i for i, leaf in enumerate(_written(schema))}
     for name, descending, nulls_first in keys:
@@ -72,7 +71,7 @@ def sorting_columns(
 
 
 def _untold(leaf: Any) -> str:
-    """The logical type of a leaf, if Arrow's type does not tell it."""
+    """The logical type of a leaf, if Arrow's type lacks it."""
     told = ("NONE", "INT", "DECIMAL", "TIMESTAMP")
     return "" if leaf.logical_type.type in told else str(leaf.logical_type)
 
@@ -86,14 +85,14 @@ def _is_polars_enum(field: pa.Field) -> bool:
 
 
 def is_ordered(field: pa.Field) -> bool:
-    """Whether values are in the order of their dictionary, not in that of values."""
+    """Whether values have the order of their dictionary."""
     return pa.types.is_dictionary(field.type) and (
         field.type.ordered or _is_polars_enum(field)
     )
 
 
 class StoredTypes:
-    """The schema of a table in its files, and how they store its columns."""
+    """The schema of a table in its files, and the storage of its columns."""
 
     def __init__(self, int96_unit: str) -> None:
         self.schema: Any = None
@@ -145,8 +144,8 @@ class StoredTypes:
                 )
 
     def sorted_schema(self) -> pa.Schema:
-        """The schema in a sort: dictionaries are values, as they are in a file, except those in an
-        order of their own. Metadata of fields say what they were, and whether they have no order."""
+        """The schema in a sort. Dictionaries become values, as in a file, except ordered ones.
+        Metadata of fields keep the original type, and whether it has an order."""
         schema = self.schema
         for i, field in enumerate(schema):
             notes = {}
@@ -195,7 +194,7 @@ def stored_table(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
 
 
 def writer_options(kinds: set[str]) -> dict[str, bool]:
-    """Options of pyarrow's writer, with which it stores times as they were stored."""
+    """Options of pyarrow's writer that keep the storage of times."""
     times = {_is_utc_time(kind) for kind in kinds if kind.startswith("Time(")}
     if len(times) > 1:
         raise UsageError(
@@ -211,8 +210,9 @@ def writer_options(kinds: set[str]) -> dict[str, bool]:
 
 
 def int96_unit(files: Iterable[str]) -> str:
-    """The unit in which 64 bits hold all timestamps of 96 bits: nanoseconds, unless there are
-    times before 1677 or after 2262."""
+    """The unit in which 64 bits hold all timestamps of 96 bits.
+
+    It is nanoseconds, unless some times are before 1677 or after 2262."""
     far = fine = ""  # where there is a value that nanoseconds do not hold, and microseconds
     for file in files:
         with naming(file, "bad_input"):
@@ -237,7 +237,7 @@ def int96_unit(files: Iterable[str]) -> str:
 
 
 def _int96_values(file: str) -> Iterator[tuple[str, Any, Any]]:
-    """All of a file, as (column, microseconds, nanoseconds)."""
+    """All timestamps of a file, as (column, microseconds, nanoseconds)."""
     with (
         pq.ParquetFile(file, pre_buffer=False, coerce_int96_timestamp_unit="us") as coarse,
         pq.ParquetFile(file, pre_buffer=False, coerce_int96_timestamp_unit="ns") as exact,

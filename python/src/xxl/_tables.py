@@ -26,7 +26,7 @@ from ._errors import UsageError
 if TYPE_CHECKING:
     import pyarrow
 
-#: A column, or one with words: "asc" (the default) or "desc", "nulls_last" (the default) or
+#: A column, or a tuple of a column and words: "asc" (default), "desc", "nulls_last" (default),
 #: "nulls_first".
 Key = Union[str, tuple[str, ...]]
 By = Union[str, Sequence[Key]]
@@ -56,8 +56,9 @@ def column_keys(by: By) -> list[tuple[str, bool, bool]]:
 
 
 def arrow_table(data: Any) -> _core.Table:
-    """What has Arrow's PyCapsule interface, whether its rows are in memory anyway, and how many
-    there are (0 if that is not known)."""
+    """An object with Arrow's interface, whether its rows are in memory, and how many there are.
+
+    The number is 0 if it is not known."""
 
     def is_of(module: str, *classes: str) -> bool:
         # Who has an object of a module has imported it.
@@ -91,7 +92,7 @@ def arrow_table(data: Any) -> _core.Table:
 
 
 def _check_orders(data: Any, keys: Sequence[tuple[str, bool, bool]]) -> None:
-    """Refuses an ENUM of DuckDB as a key: it comes as a dictionary that is not ordered."""
+    """Refuse an ENUM of DuckDB as a key: it comes as an unordered dictionary."""
     duckdb = sys.modules.get("duckdb")
     if duckdb is None or not isinstance(data, duckdb.DuckDBPyRelation):
         return
@@ -116,29 +117,29 @@ def sort(
     batch_rows: int | None = None,
     progress: OnProgress | None = None,
 ) -> _core.Stream:
-    """Sorts a table, however large.
+    """Sort a table that may be larger than memory.
 
-    The table is read to its end before this returns; what comes back is merged while it is read.
-    Rows with equal keys stay in the order in which they came.
+    The table is read to its end before this returns. The result is merged while it is read. Rows
+    with equal keys keep their order.
 
-    data: anything that has ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, batches and
-        readers of pyarrow, DataFrames of polars and pandas, relations of DuckDB, an xxl.Stream.
-    by: a column, or a list of columns and of tuples of a column and words: "desc" for the highest
-        values first, "nulls_first" (else nulls are last, whether descending or not). NaN is above
-        all numbers, and -0.0 equal to 0.0. Ordered dictionaries (an ordered Categorical of pandas,
-        an Enum of Polars) are in their own order, others in that of their values.
-    memory: what may be used, in bytes or as "512M", "4G", "50%" (as -S of the command line: a text
-        without a letter is in KiB). Without it, half of what is free to this process.
-    scratch: a directory for what does not fit in memory, or several, which are used at the same
-        time: best one on each disk. Without it $TMPDIR, /var/tmp or /tmp.
-    threads: without it, as many as there are processors.
-    limit: only so many rows, the first ones in order.
-    unique: of rows with equal keys only the one that came first.
-    batch_rows: most rows of a batch that comes back; 65536 without it.
-    progress: called now and then, with what is being done, and how many bytes of that are done,
-        and there are in all (0 if that is not known), here and while the result is iterated.
+    data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: tables, batches and readers
+        of pyarrow, DataFrames of Polars and pandas, relations of DuckDB, an xxl.Stream.
+    by: a column, or a list of columns and of tuples of a column and words. "desc" puts the highest
+        values first, and "nulls_first" puts nulls first instead of last. NaN is above all numbers,
+        and -0.0 equals 0.0. Ordered dictionaries (an ordered Categorical of pandas, an Enum of
+        Polars) have their own order.
+    memory: bytes, or a text such as "512M", "4G", "50%". A text without a letter is in KiB, as for
+        -S of the command line. Default: half of the free memory.
+    scratch: a directory for temporary files, or several, best one on each disk. Default: $TMPDIR,
+        /var/tmp or /tmp.
+    threads: number of threads. Default: one for each core.
+    limit: give at most this many rows.
+    unique: only the first row of each key.
+    batch_rows: most rows of a batch of the result. Default: 65536.
+    progress: called from time to time with the phase, the bytes done in it, and all bytes of it (0
+        if that is not known), here and while the result is iterated.
 
-    Raises xxl.Error. What a producer of ``data`` raised is in its text.
+    Raises xxl.Error. Its text has what a producer of ``data`` raised.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"user": ["b", "a", "b", None], "time": [1, 2, 3, 4]})
@@ -164,7 +165,7 @@ def join_columns(
     left_on: str | Sequence[str] | None,
     right_on: str | Sequence[str] | None,
 ) -> tuple[list[str], list[str]]:
-    """The columns that are joined by, of both sides."""
+    """The key columns of both sides."""
     left_on, right_on = sides("tables", on, left_on, right_on)
     if left_on is None or right_on is None:
         raise UsageError("a join needs `on`, or `left_on` and `right_on`")
@@ -190,20 +191,20 @@ def join(
     batch_rows: int | None = None,
     progress: OnProgress | None = None,
 ) -> _core.Stream:
-    """Joins two tables, however large, in any order.
+    """Join two tables of any size, in any order.
 
-    A row is the columns of the left table, then those of the right one that it is not joined by. The
-    right table is read before this returns. Where it fits into half of the memory, it is kept there,
-    and the left one is read while the result is: rows come in its order, and last those of the right
-    table alone. Else both are sorted, and rows come in the order of their keys.
+    A row has the columns of the left table, then those of the right one without its keys. The right
+    table is read before this returns. If it fits in half of the memory, it is kept there. Rows then
+    come in the order of the left table, and unmatched right rows last. Otherwise both tables are
+    sorted, and rows come in the order of their keys.
 
-    left, right, memory, scratch, threads, batch_rows, progress: as of xxl.sort.
-    on: a column, or a list, of both tables, whose values must be equal; null equals nothing.
-    left_on, right_on: instead, where names differ.
-    how: "inner"; "left" (also rows of the left table without a partner), "right", "full"; "semi"
-        (rows of the left table that have a partner, each once), "anti" (those that have none).
+    left, right, memory, scratch, threads, batch_rows, progress: see xxl.sort.
+    on: a column of both tables, or a list. Null equals nothing.
+    left_on, right_on: instead of ``on``, if names differ.
+    how: "inner", "left" (also unmatched left rows), "right", "full", "semi" (left rows with a match,
+        each once) or "anti" (left rows without one).
     method: "auto" and "hash" as above; "sort-merge" for rows in the order of their keys.
-    suffix: added to the names of columns of the right table that the left one has, too.
+    suffix: added to names of right columns that the left table has as well.
 
     Raises xxl.Error.
 
