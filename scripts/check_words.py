@@ -127,9 +127,9 @@ def read_markdown(name, text):
 
 
 def read_comments(name, kind, comments):
-    """`comments`: (line, whether code stands in front of it, text)."""
+    """`comments`: (line, column, whether code stands in front of it, text)."""
     found = Text(name, kind)
-    block, begin, last, indent = [], 0, -2, None
+    block, begin, last = [], 0, (-2, 0)
 
     def end():
         if block:
@@ -137,17 +137,15 @@ def read_comments(name, kind, comments):
                 found.add(begin, plain(part))
             block.clear()
 
-    for number, after_code, text in comments:
-        if after_code or number != last + 1:
+    for number, column, after_code, text in comments:
+        if after_code or (number, column) != (last[0] + 1, last[1]):
             end()
         if after_code:
             found.fragments.append((number, text.strip()))
         if not block:
             begin = number
-        if text.startswith("     "):  # an example or a drawing
-            text = ""
-        block.append(text)
-        last = number
+        block.append("" if text.startswith("  ") else text)  # an example or a drawing
+        last = (number, column)
     end()
     return found
 
@@ -157,7 +155,7 @@ def read_header(name, text):
     for number, line in enumerate(text.splitlines(), 1):
         comment = re.match(r"(.*?)(?:^|\s)//[/<]* ?(.*)$", line)
         if comment:
-            comments.append((number, bool(comment[1].strip()), comment[2]))
+            comments.append((number, comment.start(2), bool(comment[1].strip()), comment[2]))
     found = read_comments(name, "headers", comments)
     found.long_lines = [number for number, line in enumerate(text.splitlines(), 1) if len(line) > 100]
     return found
@@ -167,8 +165,8 @@ def read_python(name, text):
     found = Text(name, "python")
     for doc in re.finditer(r'"""(.*?)"""', text, re.DOTALL):
         line = text.count("\n", 0, doc.start()) + 1
-        for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |:param|\w+: ))", doc[1]):
-            if not re.match(r"\s*(?:>>>|\.\.\. )", part):
+        for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |`|(?:\w+, )*\w+: ))", doc[1]):
+            if not re.match(r"\s*(?:>>>|\.\.\. |==)", part):
                 found.add(line + doc[1].count("\n", 0, doc[1].find(part)), plain(part))
     for number, line in enumerate(text.splitlines(), 1):
         comment = re.match(r".*#: ?(.*)$", line)
@@ -191,14 +189,13 @@ def read_help(xxl, command):
             found.add(begin, " ".join(paragraph))
             paragraph.clear()
 
-    indents = None
     for number, line in enumerate(run.stdout.splitlines(), 1):
         if len(line) > 80:
             found.long_lines.append(number)
-        option = re.match(r"^( {1,4}(?:-\S.*?))(?: {2,}|$)(.*)$", line)
-        if option:
+        columns = re.match(r"^ +\S.*? {2,}(\S.*)$", line)  # a name or an option, and what it means
+        if columns or re.match(r"^ +-\S", line):
             end()
-            line, indents = option[2], None
+            line = columns[1] if columns else ""
         elif not line.strip() or re.match(r"^\s+(?:xxl|mpirun|\$) ", line):
             end()
             continue
@@ -224,7 +221,7 @@ def count(text, found):
             note("30", line, f"{words} words: {sentence}")
         if words > 40:
             note("40", line, f"{words} words: {sentence}")
-        if len(re.findall(r"[:;](?= )", sentence)) > 1 or sentence.count("(") > 1:
+        if len(re.findall(r"[:;](?= )", sentence)) > 1 or sentence.count(" (") > 1:
             note("R12", line, sentence)
     for line, fragment in text.fragments:
         if re.match(r"(?:that|which|whose|of|where|so many|as of|until|what became)\b", fragment):

@@ -149,11 +149,11 @@ class sorter<T, Format> {
   // Records that were pushed.
   std::uint64_t size() const { return pushed_; }
 
-  // No more records follow. Does not wait. (What pulls does it as well, but not empty().)
+  // No more records follow. Does not wait. Pulling does the same, but empty() does not.
   void sort() { bytes_.end(); }
 
-  // There is nothing to pull. While records are pushed: nothing to pull yet (with unique and skip,
-  // that is known only after sort(): Error{usage}).
+  // There is nothing to pull. While records are pushed: nothing to pull yet. With unique and skip,
+  // use sort() first: it throws Error{usage} before.
   bool empty() {
     if (!bytes_.ended()) return detail::gives_nothing(pushed_, bytes_.options());
     if (!has_record_) load();

@@ -6,7 +6,7 @@ namespace xxl {
 // Used by resource_options (sorters, jobs of files) and array_options (arrays).
 enum class Device {
   automatic,  // GPUs if they are faster, otherwise the CPU
-  gpu,        // GPUs; Error{device} if that is not possible
+  gpu,        // GPUs, otherwise Error{device}
   cpu,        // the CPU
 };
 

@@ -47,7 +47,7 @@ class FileReaderCore {
   XXL_API FileReaderCore& operator=(FileReaderCore&&) noexcept;
   XXL_API ~FileReaderCore();
 
-  XXL_API std::optional<std::uint64_t> size() const;  // in bytes; none if it is not known
+  XXL_API std::optional<std::uint64_t> size() const;  // in bytes, if it is known
   XXL_API void seek(std::uint64_t offset);            // place of a record, in bytes
   // The next records, until the next call. Empty at the end.
   XXL_API std::span<const std::byte> next();
@@ -136,8 +136,8 @@ class file_reader : public pull_interface<file_reader<T>, T> {
     return bytes ? std::optional(*bytes / sizeof(T)) : std::nullopt;
   }
 
-  // Continues with record `record`, from 0. Throws Error{usage} if that is after the end, or if the
-  // size is not known.
+  // Continues with record `record`, from 0. Throws Error{usage} after the end, or for an unknown
+  // size.
   void seek(std::uint64_t record) {
     this->forget();
     constexpr std::uint64_t kMost = ~std::uint64_t{0};

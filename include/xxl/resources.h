@@ -20,12 +20,12 @@ namespace xxl {
 
 // Resources that sorters may use.
 struct resource_options {
-  std::uint64_t memory_bytes = 0;  // of all users together; the process needs kMemoryConstantBytes
-                                   // more; 0: half of the free memory
+  std::uint64_t memory_bytes = 0;  // memory of all users together; the process uses this plus
+                                   // kMemoryConstantBytes; 0: half of the free memory
   unsigned users = 1;              // users at the same time: each gets an equal part
   std::vector<std::string> scratch_dirs = {};  // used at the same time, best one on each disk;
                                                // empty: $TMPDIR, /var/tmp or /tmp
-  unsigned threads = 0;                        // of each user; 0: one for each core
+  unsigned threads = 0;                        // for each user; 0: one for each core
   Backend backend = Backend::automatic;        // how to access disks
   // The token by which all users are stopped together.
   // A stop request ends all sorters and jobs of files: the call that waits, or the next one, throws
@@ -41,8 +41,8 @@ struct resource_options {
   // Numbers of the GPUs to use, as the driver numbers them, each once. Empty: the best ones, as
   // many as hold the records.
   std::vector<unsigned> gpus = {};
-  std::uint64_t gpu_memory_bytes = 0;  // of each GPU, for all users together, each of which gets an
-                                       // equal part; 0: all free memory
+  std::uint64_t gpu_memory_bytes = 0;  // memory of each GPU to use, divided equally among users; 0:
+                                       // all free memory
   std::shared_ptr<const detail::GpuFinder> finder = {};  // for the library's tests
 };
 

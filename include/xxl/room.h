@@ -1,4 +1,4 @@
-// Memory that is filled piece by piece with the bytes of records.
+// Memory to fill piece by piece with the bytes of records.
 #pragma once
 
 #include <algorithm>

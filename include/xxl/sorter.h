@@ -75,7 +75,7 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
   void sort() { bytes_.end(); }
 
   // Whether there is nothing to pull. While records are pushed: nothing to pull yet. With unique
-  // and skip that is known only after sort(), so Error{usage} is thrown before.
+  // and skip, use sort() first: it throws Error{usage} before.
   bool empty() {
     return bytes_.ended() ? Pulled::empty() : detail::gives_nothing(size(), bytes_.options());
   }

@@ -43,7 +43,7 @@ class RecordOrder;  // xxl/comparator.h
 enum class RecordLength : std::uint8_t {
   fixed,
   any,           // counted (see SorterBytes); the record is its key
-  any_with_key,  // the same; the record begins with its key, which is counted as well
+  any_with_key,  // the same; the record begins with its counted key
 };
 
 struct SorterSpec {
@@ -187,8 +187,7 @@ class SorterBytes {
   bool has_lost_group_ = false;
 };
 
-// Whether a sorter that is being filled is empty(): whether `pushed` records alone would give
-// nothing.
+// Whether empty() is true while records are pushed: whether `pushed` records give nothing.
 inline bool gives_nothing(std::uint64_t pushed, const sorter_options& options) {
   if (pushed <= options.skip || options.limit == 0) return true;
   if (!options.unique || options.skip == 0) return false;

@@ -44,7 +44,7 @@ struct simple_random {};
 struct random_cyclic {};
 struct single_disk {};
 
-// A disk, which is a file of STXXL's: here only the directory of that file matters.
+// A disk, a file in STXXL. Here only the directory of that file matters.
 class disk_config {
  public:
   disk_config() = default;
@@ -69,7 +69,7 @@ class disk_config {
     if (path.empty())
       throw std::runtime_error("a disk of STXXL's configuration has no path: " + line);
   }
-  // Of scratch files.
+  // The directory of scratch files.
   std::string directory() const {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return path;
@@ -88,8 +88,8 @@ class disk_config {
   enum direct_type { DIRECT_OFF = 0, DIRECT_TRY = 1, DIRECT_ON = 2 } direct = DIRECT_TRY;
 };
 
-// The disks of the process: those of the file that $STXXLCFG names, of ./.stxxl or of ~/.stxxl,
-// the first that is there, and those that are added.
+// The disks of the process. They come from the first existing file of $STXXLCFG, ./.stxxl and
+// ~/.stxxl, and from add_disk().
 class config {
  public:
   static config* get_instance() {
@@ -107,7 +107,7 @@ class config {
   }
   disk_config& disk(std::size_t index) { return disks_.at(index); }
   const std::string& disk_path(std::size_t index) const { return disks_.at(index).path; }
-  // Scratch directories; none: xxl's own choice.
+  // Scratch directories. Empty: xxl chooses.
   std::vector<std::string> directories() {
     load_default_config();
     std::vector<std::string> all;

@@ -42,7 +42,7 @@ inline int write_protection(int descriptor) {
   return (::fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY ? 0 : PROT_WRITE;
 }
 
-// A file without a name in the next one of the scratch directories.
+// A file without a name in the next scratch directory.
 inline int open_unnamed() {
   static std::atomic<std::size_t> opened = 0;
   const xxl::resources all(
@@ -59,8 +59,8 @@ inline int open_unnamed() {
   return descriptor;
 }
 
-// So that `bytes` are there, with space on the disk: else what is stored through a mapping ends the
-// program by a signal when the disk is full.
+// Makes the file `bytes` long, with space on the disk. Without the space, a store through a mapping
+// ends the program by a signal when the disk is full.
 inline void extend_file(int descriptor, external_size_type from, external_size_type bytes) {
   while (::fallocate(descriptor, 0, static_cast<off_t>(from), static_cast<off_t>(bytes - from)) !=
          0) {
@@ -98,11 +98,10 @@ inline void read_all(int descriptor, void* data, std::size_t bytes, external_siz
   }
 }
 
-// Stretches of at most this go through the page cache; of longer ones, blocks are read ahead and
-// written behind.
+// Stretches up to this size use the page cache. Longer ones bypass it.
 inline constexpr std::size_t kCachedBytes = std::size_t{1} << 20;
 
-// Writes elements to a file from a place on. They are all there after finish().
+// Writes elements to a file from a place on. Complete after finish().
 class stretch_writer {
  public:
   // `at` in bytes. The file must stay open.
@@ -138,7 +137,7 @@ class stretch_writer {
   }
 
  private:
-  // A write that failed may have lost elements: whatever follows throws its failure again.
+  // A failed write may have lost elements. Every later call throws its error again.
   template <class Work>
   void guard(Work&& work) {
     if (failure_) std::rethrow_exception(failure_);
@@ -149,7 +148,7 @@ class stretch_writer {
       throw;
     }
   }
-  // The first room is this one's own: most vectors are small.
+  // The first memory is its own: most vectors are small.
   std::span<std::byte> next_room() {
     if (room_.filled() == 0) {
       if (first_ == nullptr) first_ = std::make_unique_for_overwrite<std::byte[]>(kCachedBytes);
@@ -163,7 +162,7 @@ class stretch_writer {
   }
 
   int descriptor_;
-  external_size_type at_;  // of what room_ counts
+  external_size_type at_;  // place of room_ in the file
   xxl::detail::Room room_;
   std::unique_ptr<std::byte[]> first_;
   std::optional<xxl::detail::StretchWriterCore> blocks_;
@@ -176,7 +175,7 @@ class stretch_reader {
  public:
   stretch_reader(int descriptor, external_size_type first, external_size_type last)
       : descriptor_(descriptor), at_(first), last_(last) {
-    // (What is read ahead must be elements to the end of the file.)
+    // (Elements are read ahead to the end of the file.)
     if ((last - first) * sizeof(T) <= kCachedBytes || bytes_of_file(descriptor) % sizeof(T) != 0) {
       return;
     }
@@ -185,7 +184,7 @@ class stretch_reader {
     blocks_->seek(first);
   }
 
-  // The next ones, until the next call; none at the end. Throws std::runtime_error.
+  // The next elements, valid until the next call. Empty at the end. Throws std::runtime_error.
   std::span<const T> next() {
     std::span<const T> block = blocks_ ? blocks_->pull() : read();
     if (block.size() > last_ - at_) block = block.first(static_cast<std::size_t>(last_ - at_));
@@ -229,8 +228,7 @@ class file {
   virtual int descriptor() const = 0;
 };
 
-// A file with a name. (Long stretches are read and written past the page cache in any case: DIRECT
-// is not used.)
+// A file with a name. Long stretches bypass the page cache in any case. DIRECT is not used.
 class syscall_file : public file {
  public:
   // Throws std::runtime_error.

@@ -1,4 +1,4 @@
-// Streams that are sorted: runs, and their merge.
+// Sorted streams: runs, and their merge.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct use_push {
   using value_type = ValueType;
 };
 
-// Runs, that is a sorter that has been filled.
+// Runs: a filled sorter.
 template <class ValueType, class CompareType>
 class sorted_runs {
  public:
@@ -32,10 +32,10 @@ class sorted_runs {
   void clear() { sorter.clear(); }
 
   sorter_type sorter;
-  bool merged = false;  // somebody has read it
+  bool merged = false;  // whether it was read
 };
 
-// Takes all of a stream.
+// Makes runs of a whole stream.
 template <class Input, class CompareType,
           unsigned BlockSize = STXXL_DEFAULT_BLOCK_SIZE(typename Input::value_type),
           class AllocStrategy = STXXL_DEFAULT_ALLOC_STRATEGY>
@@ -60,7 +60,7 @@ class runs_creator {
   sorted_runs_type result_;
 };
 
-// Takes what is pushed.
+// Makes runs of pushed records.
 template <class ValueType, class CompareType, unsigned BlockSize, class AllocStrategy>
 class runs_creator<use_push<ValueType>, CompareType, BlockSize, AllocStrategy> {
  public:
@@ -111,7 +111,7 @@ class runs_merger {
   const value_type* operator->() const { return &**this; }
   runs_merger& operator++() {
     ++runs_->sorter;
-    // The last records come after what checks that none were lost.
+    // The last records come after the check for lost records.
     if (--left_ == 0) (void)runs_->sorter.empty();
     return *this;
   }

@@ -1,4 +1,4 @@
-// Measurements: of time only.
+// Measurements of time.
 #pragma once
 
 #include <chrono>
@@ -43,7 +43,7 @@ class scoped_print_timer {
   double started_;
 };
 
-// Time only: what xxl moves between memory and disks is not counted here.
+// Measures time only. Transfers between memory and disks are not counted.
 class stats {
  public:
   static stats* get_instance() {

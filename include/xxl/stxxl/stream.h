@@ -71,7 +71,7 @@ class transform {
   value_type current_{};
 };
 
-// The tuple of what several streams have.
+// The tuple of the elements of several streams.
 template <class... Inputs>
 struct tuple_of {
   using value_type = std::tuple<typename Inputs::value_type...>;
@@ -87,7 +87,7 @@ class make_tuple : public transform<const tuple_of<Inputs...>, Inputs...> {
   static constexpr tuple_of<Inputs...> kMake{};
 };
 
-// Of stretches of records that are equal by `equal`, the first one.
+// The first record of each stretch of records equal by `equal`.
 template <class Input, class BinaryPredicate = std::equal_to<typename Input::value_type>>
 class unique {
  public:

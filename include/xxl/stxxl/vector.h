@@ -78,14 +78,14 @@ class vector_iterator_of {
   external_size_type index_ = 0;
 };
 
-// An array in a file: one without a name in a scratch directory, or a given one, which keeps what
-// is written when the vector is destroyed. Long stretches that are appended, sorted, or read by
-// bufreader and streamify pass the page cache, in blocks that are read ahead and written behind.
-// Elements are reached by mapping the file into memory, of which the system keeps as much as there
-// is room for; what long scans have passed is let go.
+// An array in a file. The file has no name and lies in a scratch directory, or it is given, and
+// then keeps the elements after the vector is destroyed. Appending, sorting, bufreader and
+// streamify bypass the page cache for long stretches, and read and write blocks in the background.
+// Other accesses map the file into memory. The system keeps as much of it as fits, and long scans
+// release what they have passed.
 //
-// The kernel keeps mapping and file the same: a direct read first writes what was changed in
-// memory, a direct write drops it.
+// The kernel keeps mapping and file the same. A direct read first writes changed memory, and a
+// direct write drops the mapped pages.
 template <class ValueType, unsigned PageSize = 4, class PagerType = lru_pager<8>,
           unsigned BlockSize = STXXL_DEFAULT_BLOCK_SIZE(ValueType),
           class AllocStrategy = STXXL_DEFAULT_ALLOC_STRATEGY, class SizeType = external_size_type>
@@ -110,7 +110,7 @@ class vector {
       : descriptor_(detail::open_unnamed()), owns_(true), tail_(descriptor_, 0) {
     resize(n);
   }
-  // `from` must outlive it. By default all that the file has.
+  // `from` must outlive it. Default: all elements of the file.
   explicit vector(file* from, size_type n = size_type(-1), unsigned_type = 0)
       : descriptor_(from->descriptor()), tail_(descriptor_, 0) {
     size_ = written_ = detail::bytes_of_file(descriptor_) / sizeof(value_type);
@@ -132,7 +132,7 @@ class vector {
         if (size_ != detail::bytes_of_file(descriptor_) / sizeof(value_type)) {
           (void)!::ftruncate(descriptor_, static_cast<off_t>(size_ * sizeof(value_type)));
         }
-      } catch (const std::exception&) {  // as STXXL: who wants to know calls flush()
+      } catch (const std::exception&) {  // as STXXL: flush() reports errors
       }
     }
     unmap();
@@ -194,7 +194,7 @@ class vector {
   const_reverse_iterator rbegin() const { return const_reverse_iterator(end()); }
   const_reverse_iterator rend() const { return const_reverse_iterator(begin()); }
 
-  // Writes what was appended. Throws std::runtime_error.
+  // Writes appended elements. Throws std::runtime_error.
   void flush() const {
     if (written_ == size_) return;
     tail_.finish();
@@ -207,7 +207,7 @@ class vector {
     flush();
     return {descriptor_, first, last};
   }
-  // Overwrites elements from `first` on, which has been done after its finish().
+  // Overwrites elements from `first` on. Complete after its finish().
   detail::stretch_writer writer(external_size_type first) {
     flush();
     return {descriptor_, first * sizeof(value_type)};
@@ -222,14 +222,14 @@ class vector {
 
  private:
   static constexpr std::size_t kAddresses = std::size_t{1} << 38;
-  // Elements of a window: that they are reached in order is seen where one begins.
+  // Elements of a window. Scans in order are recognized at its begin.
   static constexpr std::size_t kWindow =
       std::max<std::size_t>(1, (std::size_t{8} << 20) / sizeof(value_type));
   static constexpr unsigned kLongScan = 32;  // windows
 
   struct window {
     external_size_type first = 0;
-    external_size_type count = 0;  // elements that are mapped and the same in the file
+    external_size_type count = 0;  // mapped elements, the same in the file
   };
 
   value_type* element(external_size_type i) const {
@@ -247,7 +247,7 @@ class vector {
     }
     window_ = {first, std::min<external_size_type>(kWindow, std::min(written_, mapped_) - first)};
   }
-  // Addresses stay valid. What was changed is on its way to the disk then, and goes the next time.
+  // Addresses stay valid. Changed pages are being written to the disk, and released the next time.
   void let_go(external_size_type first, external_size_type last) const {
     advise(first, last, MADV_DONTNEED);
     ::posix_fadvise(descriptor_, static_cast<off_t>(first * sizeof(value_type)),
@@ -261,8 +261,8 @@ class vector {
     const auto end = reinterpret_cast<std::uintptr_t>(map_ + last);
     ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
   }
-  // In an address range that is larger than the file: when the vector grows, elements stay where
-  // they are, as long as there is room.
+  // The address range is larger than the file. When the vector grows, elements stay where they are
+  // as long as they fit.
   void map() const {
     flush();
     const std::size_t bytes = written_ * sizeof(value_type);
@@ -298,12 +298,12 @@ class vector {
   int descriptor_ = -1;
   bool owns_ = false;
   external_size_type size_ = 0;
-  mutable external_size_type written_ = 0;  // elements that are in the file for certain
+  mutable external_size_type written_ = 0;  // elements certainly in the file
   mutable detail::stretch_writer tail_;     // writes those
   mutable value_type* map_ = nullptr;
   mutable external_size_type mapped_ = 0;
   mutable std::size_t reserved_ = 0;  // bytes of addresses from map_ on
-  mutable window window_;             // in which elements were reached last
+  mutable window window_;             // the window used last
   mutable unsigned windows_in_order_ = 0;
 };
 

@@ -10,7 +10,7 @@
 
 namespace stxxl {
 
-// Reads a stretch of a vector, in order. What is changed in the meantime may have been read before.
+// Reads a stretch of a vector in order, ahead of use. Later changes may be missed.
 template <class VectorIterator>
 class vector_bufreader {
  public:
@@ -58,7 +58,7 @@ class vector_bufreader {
   mutable std::span<const value_type> block_;  // from at_ on
 };
 
-// Writes a vector in order, which grows where it ends. All is there after finish().
+// Writes a vector in order, beyond its end if needed. Complete after finish().
 template <class VectorIterator>
 class vector_bufwriter {
  public:
@@ -73,7 +73,7 @@ class vector_bufwriter {
   ~vector_bufwriter() {
     try {
       finish();
-    } catch (const std::exception&) {  // as STXXL: who wants to know calls finish()
+    } catch (const std::exception&) {  // as STXXL: finish() reports errors
     }
   }
 
@@ -95,7 +95,7 @@ class vector_bufwriter {
  private:
   vector_type& vector_;
   external_size_type at_ = 0;
-  std::optional<detail::stretch_writer> writer_;  // of elements that there were
+  std::optional<detail::stretch_writer> writer_;  // writer of existing elements
 };
 
 template <class V, unsigned P, class G, unsigned B, class A, class S>
@@ -118,7 +118,7 @@ class iterator2stream<vector_iterator_of<Vector, kConst>>
   using vector_bufreader<vector_iterator_of<Vector, kConst>>::vector_bufreader;
 };
 
-// As those of other iterators; a vector grows where it ends.
+// The same for vectors, which grow at their end.
 template <class Vector, class StreamAlgorithm>
 vector_iterator_of<Vector, false> materialize(StreamAlgorithm& in,
                                               vector_iterator_of<Vector, false> out) {

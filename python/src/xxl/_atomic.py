@@ -16,8 +16,8 @@ from ._errors import UsageError, naming
 def atomic_file(path: str) -> Iterator[BinaryIO]:
     """A file for writing. It gets its name when the `with` block ends without an exception.
 
-    Until then it has none, as `io/output_file.cc` does it: whatever ends the process, nothing is
-    left behind. Where there are no unnamed files, it has a temporary name.
+    Until then it has no name, as in `io/output_file.cc`, so that nothing stays if the process ends.
+    File systems without unnamed files get a temporary name.
     """
     target = os.path.realpath(path)  # what a link leads to is replaced, not the link
     directory, name = os.path.split(target)

@@ -67,7 +67,7 @@ def _run(
 ) -> ParquetReport:
     """Write the stream that `job` makes of the tables of `sides` and of the other arguments.
 
-    most_rows: all rows that were read come out, at most so many; None: some may be missing.
+    most_rows: the result has all input rows, at most this many. None: it may have fewer.
     """
     started = time.monotonic()
     needed("pyarrow", "reading Parquet files")

@@ -1,9 +1,9 @@
 """Parquet files read and written by pyarrow. Imported only if pyarrow is installed.
 
-Who takes memory when:
+Memory in use:
 
-    reading   two batches that wait, or are being decoded (_ahead), and one that the sort takes
-    writing   a row group being collected, and the one before, whose columns are encoded meanwhile
+    reading   two batches waiting or being decoded (_ahead), and one in the sort
+    writing   a row group being collected, and the one before, being encoded
 """
 
 from __future__ import annotations
