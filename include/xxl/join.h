@@ -30,7 +30,7 @@
 namespace xxl {
 
 // Records, keys and separators are given as on the command line (xxl join --help). Members that do
-// not apply to the kind of record must keep their default, else Error{usage}.
+// not apply to the format must keep their default. Otherwise Error{usage} is thrown.
 struct JoinJob : FileJob {
   std::array<std::string, kJoinSides> inputs;  // R and S; one may be "-", standard input
   // lines, csv or tsv, both alike; or of fixed sizes, as SortJob::record.
@@ -52,87 +52,87 @@ struct JoinJob : FileJob {
   std::string columns;
 
   // Of text.
-  std::string field_separator;        // as of SortJob
-  std::optional<std::string> filler;  // instead of fields that are missing or empty
-  bool header = false;                // the first record of each input
-  bool empty_keys_match = true;       // otherwise like NULL in SQL
+  std::string field_separator;        // see SortJob
+  std::optional<std::string> filler;  // written in place of missing and empty fields
+  bool header = false;                // the first record of each input is a header
+  bool empty_keys_match = true;       // false: they match nothing, as NULL in SQL
 
-  // Of lines, as in join(1).
+  // For lines, as in join(1).
   bool ignore_case = false;
   bool zero_terminated = false;
 
   // Of rows.
   bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
   bool quotes = true;           // of fields; otherwise they are bytes, and each line is a row
-  // Of names of columns that both sides have.
+  // Suffixes of column names that both sides have.
   std::array<std::string, kJoinSides> suffixes = {"_1", "_2"};
 };
 
-// What will be done, before it is done.
+// The plan of a join.
 struct JoinPlan {
-  // Of one input.
+  // The plan for one input.
   struct Side {
     std::uint64_t input_bytes = 0;  // 0 when unknown
-    // Not of pipes and compressed files.
+    // False for pipes and compressed files.
     bool size_known = true;
-    bool presorted = false;           // not sorted here: given or found in order
-    std::uint64_t expected_runs = 0;  // 0 if it is not sorted
-    unsigned passes = 0;              // merge passes before the one that feeds the join
-    // Reserved for it.
+    bool presorted = false;           // in order already: not sorted
+    std::uint64_t expected_runs = 0;  // sorted runs; 0 if it is not sorted
+    unsigned passes = 0;              // merge passes before the join
+    // Scratch space to reserve.
     std::uint64_t scratch_bytes = 0;
-    std::string device = "cpu";  // that sorts it
+    std::string device = "cpu";  // device that sorts it
   };
   // R and S.
   std::array<Side, kJoinSides> sides;
   JoinMethod method = JoinMethod::sort_merge;  // never automatic
-  JoinSide build = JoinSide::r;                // hash: the input that is held in memory
-  std::string because;                         // why this method
-  // Beside kMemoryConstantBytes.
+  JoinSide build = JoinSide::r;                // hash: the input held in memory
+  std::string because;                         // reason for this method
+  // Without kMemoryConstantBytes.
   std::uint64_t memory_bytes = 0;
-  std::uint64_t table_bytes = 0;   // hash: of the table with its records
-  std::uint64_t output_bytes = 0;  // of a row; 0 if rows are of any length
-  // That sort, merge and join.
+  std::uint64_t table_bytes = 0;   // hash: size of the table with its records
+  std::uint64_t output_bytes = 0;  // size of a row; 0 for rows of any length
+  // Threads that sort, merge and join.
   unsigned threads = 0;
   std::string backend;         // io_uring or threads
-  std::string no_accelerator;  // why it is not used, if it could have been
+  std::string no_accelerator;  // reason why no GPU is used, or empty
 };
 
-// What was done.
+// The report of a join.
 struct JoinReport : Measurements {
-  // As of plan_join.
+  // See plan_join.
   JoinPlan plan;
-  // Of one input.
+  // The report for one input.
   struct Side {
-    // That were read.
+    // Number of records read.
     std::uint64_t records = 0;
-    std::uint64_t skipped = 0;  // malformed records left out
-    std::uint64_t matched = 0;  // records with at least one partner
-    // Sorted from it.
+    std::uint64_t skipped = 0;  // number of malformed records left out
+    std::uint64_t matched = 0;  // number of records with a match
+    // Number of sorted runs.
     std::uint64_t runs = 0;
-    // Merge passes before the join.
+    // Number of merge passes before the join.
     unsigned passes = 0;
   };
   // R and S.
   std::array<Side, kJoinSides> sides;
-  std::uint64_t rows = 0;  // of the output, or counted
-  // Of the output.
+  std::uint64_t rows = 0;  // number of rows written or counted
+  // Size of the output.
   std::uint64_t bytes_written = 0;
   std::uint64_t checksum = 0;       // multiset hash of the rows
-  std::uint64_t spilled_bytes = 0;  // of groups of equal keys that did not fit in memory
-  // No devices if none was used.
+  std::uint64_t spilled_bytes = 0;  // bytes of keys with too many records for the memory
+  // The GPUs used.
   AcceleratorReport accelerator;
 };
 
-// What join_files would do. Throws Error for bad options, missing files, a file that is not a whole
-// number of records, and a budget that is too small, all before anything is written. (An unnamed
-// file in a scratch directory may come and go, to measure its disk.)
+// The plan of join_files. Throws Error for bad options, missing files, a file without a whole
+// number of records, and too little memory. Writes nothing, except for an unnamed file in a scratch
+// directory that measures the speed of its disk.
 XXL_API JoinPlan plan_join(const JoinJob& job);
 
-// Joins. When it returns, the output is complete, checked and in place; when it throws Error, the
-// output does not exist or is what it was before (exceptions: as of sort_files). Lines are compared
-// in the locale that the process has.
+// Joins. When it returns, the output is complete, checked and in place. When it throws Error, the
+// output does not exist or is unchanged. The exceptions are those of sort_files. Lines are compared
+// in the locale of the process.
 XXL_API JoinReport join_files(const JoinJob& job);
-// The same with an equal part of `shared`: as of sort_files.
+// The same with an equal part of `shared`: see sort_files.
 XXL_API JoinReport join_files(const JoinJob& job, const resources& shared);
 
 }  // namespace xxl
