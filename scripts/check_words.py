@@ -54,7 +54,22 @@ PATTERNS = [
 KINDS = ["pages", "help", "headers", "python"]
 
 # At most so often, by kind of text. A pattern that is not here must not occur.
-BUDGET = {}
+BUDGET = {
+    "R1": {"help": 1, "headers": 6},
+    "R2": {"pages": 20, "help": 24, "headers": 5, "python": 6},
+    "R3": {"help": 1},
+    "R4": {"pages": 7, "help": 17, "headers": 6},
+    "R6": {"help": 6, "headers": 1},
+    "R7": {"pages": 2, "help": 18, "headers": 1, "python": 1},
+    "R8": {"help": 3},
+    "R9": {"headers": 2},
+    "R10": {"python": 4},
+    "R12": {"pages": 1, "help": 49, "headers": 35, "python": 26},
+    "R16": {"help": 2},
+    "30": {"pages": 1, "help": 15, "headers": 6, "python": 2},
+    "40": {"help": 4},
+    "100": {"help": 34},
+}
 
 
 class Text:
