@@ -226,7 +226,7 @@ def run_xxl_python(case, tables, output, memory, directory):
 def xxl_command(xxl, case, tables, output, memory, directory):
     common = ["--record=parquet", "-S", f"{memory}b", "-T", str(directory), f"--parallel={THREADS}"]
     if case.users:
-        return [xxl, "join", *common, "--how=left", "--key1=user", "--key2=id", *map(str, tables),
+        return [xxl, "join", *common, "--how=left", "--left-on=user", "--right-on=id", *map(str, tables),
                 f"--output={output}"]
     keys = [f"--key={column}{':desc' if how == 'desc' else ''}" for column, how in case.by]
     return [xxl, "sort", *common, *keys, str(tables[0]), "-o", str(output)]

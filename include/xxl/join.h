@@ -3,7 +3,8 @@
 //   xxl::JoinJob job;
 //   job.inputs = {"users.csv", "orders.csv"};
 //   job.records = {"csv", "csv"};
-//   job.keys = {{{"id:integer"}, {"user:integer"}}};
+//   job.left_on = {"id:integer"};
+//   job.right_on = {"user:integer"};
 //   job.header = true;
 //   job.kind = xxl::JoinKind::left;
 //   job.output = "joined.csv";
@@ -32,24 +33,25 @@ namespace xxl {
 // Records, keys and separators are given as on the command line (xxl join --help). Members that do
 // not apply to the format must keep their default. Otherwise Error{usage} is thrown.
 struct JoinJob : FileJob {
-  std::array<std::string, kJoinSides> inputs;  // R and S; one may be "-", standard input
+  std::array<std::string, kJoinSides> inputs;  // left and right; one may be "-", standard input
   // lines, csv or tsv, both alike; or of fixed sizes, as SortJob::record.
   std::array<std::string, kJoinSides> records = {"lines", "lines"};
-  // In order of significance, as many on both sides. Of lines numbers of fields, from 1 (none: the
-  // first), of rows COLUMN[:TYPE][:desc] (none: the first), of records of fixed sizes
-  // OFFSET:TYPE[:desc] (none: the key that belongs to the record).
-  std::array<std::vector<std::string>, kJoinSides> keys;
+  // The keys of the left and of the right input, in order of significance. Both sides have as many,
+  // of the same types. For lines a key is the number of a field, from 1 (default: the first field).
+  // For CSV and TSV it is COLUMN[:TYPE][:desc], and required. For records of fixed sizes it is
+  // OFFSET:TYPE[:desc] (default: the key that belongs to the record).
+  std::vector<std::string> left_on, right_on;
   // Which rows.
   JoinKind kind = JoinKind::inner;
   // How they are found.
   JoinMethod method = JoinMethod::automatic;
   std::array<bool, kJoinSides> presorted{};  // in order already: checked, not sorted
   bool count_only = false;                   // only counts rows: nothing is written
-  // What a row consists of. Of lines join(1)'s -o: 0 (the key), 1.FIELD, 2.FIELD, with commas
-  // between, or auto. Of records of fixed sizes: 0, 1.OFFSET:BYTES, 2.OFFSET:BYTES, m (one byte: 1
-  // if the row has an R, plus 2 if it has an S). Empty: the key once, then the rest of R and of S;
-  // of semi and anti joins, R's record.
-  std::string columns;
+  // What a row consists of. For lines, join(1)'s list of fields: 0 (the key), 1.FIELD, 2.FIELD,
+  // separated by commas, or auto. For records of fixed sizes: 0, 1.OFFSET:BYTES, 2.OFFSET:BYTES,
+  // m (one byte: 1 if the row has a left record, plus 2 if it has a right one). Empty: the key
+  // once, then the rest of the left and of the right record; for semi and anti joins, the record.
+  std::string layout;
 
   // Of text.
   std::string field_separator;        // see SortJob
@@ -82,7 +84,7 @@ struct JoinPlan {
     std::uint64_t scratch_bytes = 0;
     std::string device = "cpu";  // device that sorts it
   };
-  // R and S.
+  // Left and right.
   std::array<Side, kJoinSides> sides;
   JoinMethod method = JoinMethod::sort_merge;  // never automatic
   JoinSide build = JoinSide::r;                // hash: the input held in memory
@@ -112,7 +114,7 @@ struct JoinReport : Measurements {
     // Number of merge passes before the join.
     unsigned passes = 0;
   };
-  // R and S.
+  // Left and right.
   std::array<Side, kJoinSides> sides;
   std::uint64_t rows = 0;  // number of rows written or counted
   // Size of the output.

@@ -29,6 +29,7 @@ inline JoinKind join_kind_of(const std::string& how) {
                               {"left", JoinKind::left},
                               {"right", JoinKind::right},
                               {"full", JoinKind::full},
+                              {"outer", JoinKind::full},
                               {"semi", JoinKind::semi},
                               {"anti", JoinKind::anti}});
 }

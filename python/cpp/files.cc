@@ -98,12 +98,13 @@ nb::dict join_files_of(const Means& means, nb::object callback, const nb::kwargs
   fields.take("inputs", job.inputs);
   fields.take("output", job.output);
   fields.take("records", job.records);
-  fields.take("keys", job.keys);
+  fields.take("left_on", job.left_on);
+  fields.take("right_on", job.right_on);
   fields.take("how", how);
   fields.take("method", method);
   fields.take("presorted", job.presorted);
   fields.take("count_only", job.count_only);
-  fields.take("columns", job.columns);
+  fields.take("layout", job.layout);
   fields.take("field_separator", job.field_separator);
   fields.take("filler", job.filler);
   fields.take("header", job.header);

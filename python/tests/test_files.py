@@ -199,7 +199,7 @@ def test_joins_csv():
     pathlib.Path("l.csv").write_text("id,name\n2,b\n1,a\n3,c\n")
     pathlib.Path("r.csv").write_text("user,name\n1,x\n3,y\n3,z\n")
     report = xxl.join_files("l.csv", "r.csv", "out.csv", record="csv", header=True,
-                            left_keys="id:integer", right_keys="user:integer", how="left",
+                            left_on="id:integer", right_on="user:integer", how="left",
                             suffixes=("_l", "_r"), filler="-", memory="64M")
     assert pathlib.Path("out.csv").read_text() == (
         "id,name_l,name_r\n1,a,x\n2,b,-\n3,c,y\n3,c,z\n")
@@ -214,7 +214,7 @@ def test_joins_records():
     assert read_numbers("out") == [2, 20, 30]
     assert report.method == "sort-merge" and report.bytes_written == 24
     assert xxl.join_files("l", "r", None, record="kv64", method="hash", memory="64M").rows == 1
-    xxl.join_files("l", "r", "out", record="kv64", keys="0:u64", layout="0,2.8:8", memory="64M")
+    xxl.join_files("l", "r", "out", record="kv64", on="0:u64", layout="0,2.8:8", memory="64M")
     assert read_numbers("out") == [2, 30]
 
 
@@ -229,11 +229,11 @@ def test_joins_lines():
 def test_bad_joins_of_files():
     write_numbers("l", [1])
     with pytest.raises(xxl.UsageError):
-        xxl.join_files("l", "l", "out", record="u64", how="outer")
+        xxl.join_files("l", "l", "out", record="u64", how="outside")
     with pytest.raises(xxl.UsageError):
         xxl.join_files("l", "l", "out", record="u64", method="magic")
     with pytest.raises(xxl.UsageError):
-        xxl.join_files("l", "l", "out", record="u64", keys="0:u64", left_keys="0:u64")
+        xxl.join_files("l", "l", "out", record="u64", on="0:u64", left_on="0:u64")
     with pytest.raises(xxl.UsageError):
         xxl.join_files("l", "l", "out", record=("u64", "u64", "u64"))
     with pytest.raises(TypeError):

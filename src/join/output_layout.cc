@@ -151,7 +151,7 @@ void RowLayout::parse(const std::array<RecordFormat, kJoinSides>& formats, JoinK
       }
       const JoinSide side = item[0] == '1' ? JoinSide::r : JoinSide::s;
       if (side == JoinSide::s && !keeps_pairs(kind)) {
-        throw_bad_layout(layout, "rows of semi and anti joins have nothing of S");
+        throw_bad_layout(layout, "rows of semi and anti joins have nothing from the right side");
       }
       const std::size_t record_bytes = formats[static_cast<std::size_t>(side)].record_bytes;
       const std::size_t offset =

@@ -77,7 +77,7 @@ std::uint64_t most_joined_records(const Job& job) {
 }
 
 bool is_keyed(const Job& job) {
-  return has(job.options, "--key") || has(job.options, "--key1");
+  return has(job.options, "--key") || has(job.options, "--left-on");
 }
 
 // Whether each of many records of a join has few partners. (Of records of a byte each it has

@@ -63,7 +63,7 @@ Kind kind_of(const Job& job) {
 
 RecordFormat format_of(const Job& job, Side side) {
   std::vector<std::string> keys = values_of(job.options, "--key");
-  for (std::string& key : values_of(job.options, side == Side::r ? "--key1" : "--key2"))
+  for (std::string& key : values_of(job.options, side == Side::r ? "--left-on" : "--right-on"))
     keys.push_back(std::move(key));
   RecordFormat format =
       parse_record_format(record_of(job, side), keys, has(job.options, "--reverse"), "");

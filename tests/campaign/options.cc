@@ -16,7 +16,7 @@ using cli::Scope;
 using cli::ValueKind;
 
 constexpr auto kWithJob = std::to_array<std::string_view>(
-    {"record", "record1", "record2", "key", "key1", "key2", "seed", "random-source", "output",
+    {"record", "record1", "record2", "key", "left-on", "right-on", "seed", "random-source", "output",
      "parts", "part-bytes", "part-by", "buffer-size", "temporary-directory",
      // GPUs are simulated.
      "device", "gpu-memory", "multi-gpu", "gpu-merge"});
@@ -137,7 +137,7 @@ const std::map<std::string_view, Maker>& makers() {
       {"-a", between(1, 2)},
       {"-v", between(1, 2)},
       {"-e", one_of({"NONE", "-"})},
-      {"-o", one_of({"auto", "0", "0,1.1,2.2", "1.2 2.1", "2.9,0"})},
+      {"layout", one_of({"auto", "0", "0,1.1,2.2", "1.2 2.1", "2.9,0"})},
       {"method",
        [](const Job& job, Random& random) {
          const std::uint64_t methods = kind_of(job) == Kind::binary ? 3 : 2;

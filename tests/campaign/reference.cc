@@ -296,8 +296,8 @@ Expected expect_in_order(const Job& job, const std::map<std::string, std::string
     whole.options = without(job.options, {"--skip", "--limit"});
   if (kind_of(job) == Kind::lines && has_only_standard_options(whole) && !(cuts && checks)) {
     if (job.command == "sort") return expect_of_sort(job, tools);
-    // -o auto goes by the first lines, which are others once the inputs are sorted.
-    const bool by_first_lines = value_of(job.options, "-o") == "auto";
+    // --layout=auto goes by the first lines, which are others once the inputs are sorted.
+    const bool by_first_lines = value_of(job.options, "--layout") == "auto";
     if (job.command == "join" && !cuts && !by_first_lines) return expect_of_join(job, tools);
   }
   return expect_of_xxl(job, tools);

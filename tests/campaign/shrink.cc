@@ -38,7 +38,7 @@ class Steps {
     const std::size_t least = job.command == "join" || job.command == "set" ? 2 : 1;
     if (job.command == "shuf" && !has(job.options, "--seed")) return false;
     if (has(job.options, "--record1") != has(job.options, "--record2") ||
-        values_of(job.options, "--key1").size() != values_of(job.options, "--key2").size()) {
+        values_of(job.options, "--left-on").size() != values_of(job.options, "--right-on").size()) {
       return false;
     }
     if (has(job.options, "--random-sort") && !has(job.options, "--random-source")) return false;

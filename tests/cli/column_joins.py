@@ -52,9 +52,9 @@ class Join(ColumnsTest):
     def test_keys_of_different_names_and_suffixes(self):
         r = write(pa.table({"id": [1, 2], "x": ["a", "b"]}), self.root / "r.parquet")
         s = write(pa.table({"user": [2, 2, 3], "x": ["c", "d", "e"]}), self.root / "s.parquet")
-        self.assert_same(self.join(r, s, "--key1=id", "--key2=user"),
+        self.assert_same(self.join(r, s, "--left-on=id", "--right-on=user"),
                          pa.table({"id": [2, 2], "x": ["b", "b"], "x_right": ["c", "d"]}))
-        self.assertEqual(self.join(r, s, "--key1=1", "--key2=1", "--suffixes=,2").column_names, ["id", "x", "x2"])
+        self.assertEqual(self.join(r, s, "--left-on=1", "--right-on=1", "--suffixes=,2").column_names, ["id", "x", "x2"])
 
     def test_methods(self):
         """Which one was used, and what the footer says of the order."""

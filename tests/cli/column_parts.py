@@ -134,8 +134,8 @@ class Parts(ColumnsTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         stats = json.loads(done.stderr)
         self.assertEqual([phase["name"] for phase in stats["phases"]],
-                         ["count: build", "count: form runs of S", "count: form runs of R", "count: join",
-                          "count: finish", "form runs of S", "form runs of R", "join", "finish"])
+                         ["count: build", "count: form right runs", "count: form left runs", "count: join",
+                          "count: finish", "form right runs", "form left runs", "join", "finish"])
         self.assertEqual([each["rows_read"] for each in stats["inputs"]], [rows, rows])
         files = json.loads((directory / "manifest.json").read_text())["files"]
         self.assert_equal_parts(files, rows // 2)

@@ -62,7 +62,7 @@ class Reports(ColumnsTest):
     def test_scratch_and_work_of_a_join(self):
         source = self.table_larger_than_memory()
         stats, phases = self.stats_of("-S", "60M", "--method=sort-merge", source, source, verb="join")
-        self.assertEqual(list(phases), ["form runs of S", "form runs of R", "join", "finish"])
+        self.assertEqual(list(phases), ["form right runs", "form left runs", "join", "finish"])
         self.assertGreater(stats["scratch_bytes"], 2 * 300_000 * 200)
         self.assertGreater(phases["join"]["worker_busy_seconds"], 0)
         stats, phases = self.stats_of("-S", "600M", source, source, verb="join")

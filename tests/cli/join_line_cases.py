@@ -263,11 +263,15 @@ def lines_case(rng, settings, locale, large):
         contents.append(join_lines(rng, lines, options.terminator))
     own = []
     arguments = list(options.arguments)
+    if "-o" in arguments:  # of join(1); here it is the output file
+        place = arguments.index("-o")
+        arguments[place:place + 2] = [f"--layout={arguments[place + 1]}"]
+    has_layout = any(argument.startswith("--layout") for argument in arguments)
     letters = "-a" in arguments or "-v" in arguments
     how = None
     if not letters and rng.random() < 0.3:
         how = rng.choice(["inner", "left", "right", "full", "semi", "anti"])
-        if how in ("semi", "anti") and (locale != "C" or "-o" in arguments or "-e" in arguments):
+        if how in ("semi", "anti") and (locale != "C" or has_layout or "-e" in arguments):
             how = "full"
         own.append(f"--how={how}")
     presorted = rng.choice(["", "", "", "1", "2", "both"])

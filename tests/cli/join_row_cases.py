@@ -150,6 +150,7 @@ def rows_case(rng, large):
     line_end = "\r\n" if rng.random() < 0.1 else "\n"
     if header:
         arguments.append("--header")
+    specs = ([], [])
     for side, table in ((1, r), (2, s)):
         names = [value_of(name) for name in table.names]
         for column, kind, down in zip(table.keys, types, descending):
@@ -160,7 +161,12 @@ def rows_case(rng, large):
                 spec += f":{kind}"
             if down:
                 spec += ":desc"
-            arguments.append(f"--key{side}={spec}")
+            specs[side - 1].append(spec)
+    for option, keys in zip(("--left-on", "--right-on"), specs):
+        if rng.random() < 0.5:
+            arguments.append(f"{option}={','.join(keys)}")
+        else:
+            arguments += [f"{option}={key}" for key in keys]
     how = rng.choice(["inner", "left", "right", "full", "semi", "anti"])
     if how != "inner" or rng.random() < 0.3:
         arguments.append(f"--how={how}")

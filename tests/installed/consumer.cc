@@ -83,7 +83,8 @@ bool joins_rows(const std::string& directory) {
   xxl::JoinJob job;
   job.inputs = {directory + "/r.csv", directory + "/s.csv"};
   job.records = {"csv", "csv"};
-  job.keys = {{{"id:integer"}, {"user:integer"}}};
+  job.left_on = {"id:integer"};
+  job.right_on = {"user:integer"};
   job.header = true;
   job.kind = xxl::JoinKind::left;
   job.output = directory + "/joined.csv";

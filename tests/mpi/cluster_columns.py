@@ -179,7 +179,7 @@ class ColumnJoins(ColumnJoinTest):
                 table = table.replace_schema_metadata({"who": f"{side.name} of rank {rank}"})
                 write(table, side / f"{rank}.parquet", random.Random(rank))
         for of_ranks in ([sides[0] / "{rank}.parquet", sides[1]], [side / "{rank}.parquet" for side in sides]):
-            self.assert_joined_as_alone(3, sides, "--key1=1", "--key1=2", "--key2=1", "--key2=2", "--how=full", of_ranks=of_ranks)
+            self.assert_joined_as_alone(3, sides, "--left-on=1", "--left-on=2", "--right-on=1", "--right-on=2", "--how=full", of_ranks=of_ranks)
         write(table.rename_columns(["a", "b", "c", "row"]), sides[1] / "1.parquet")
         failed = self.cluster(3, "--record=parquet", "--key=1", *of_ranks, f"--output={self.out}/o/", command="join")
         self.assert_cluster_fails(failed, "rank 1 has another column 'a'")
@@ -332,11 +332,11 @@ class ColumnFailures(ColumnClusterTest):
         for options, message in ((["--key=k", "r.parquet", "r.parquet", f"--output={self.out}/o"], "directory"),
                                  (["--key=k", "r.parquet", "r.parquet"], "no output"),
                                  (["r.parquet", "r.parquet", directory], "need a --key"),
-                                 (["--key1=k", "r.parquet", "r.parquet", directory], "go together"),
+                                 (["--left-on=k", "r.parquet", "r.parquet", directory], "go together"),
                                  (["--key=l", "r.parquet", "s.parquet", directory], "S: there is no column 'l'"),
                                  (["--key=l", "r.parquet", "r.parquet", directory], "list"),
                                  (["--key=k", "r.parquet", "s.parquet", directory], "cannot be joined"),
-                                 (["--key1=1", "--key2=2", "r.parquet", "s.parquet", "--suffixes=a,b", directory], "comma"),
+                                 (["--left-on=1", "--right-on=2", "r.parquet", "s.parquet", "--suffixes=a,b", directory], "comma"),
                                  (["--key=k", "r.parquet", "nothing.parquet", directory], "nothing.parquet"),
                                  (["--key=k", "-i", "r.parquet", "r.parquet", directory], "lines only"),
                                  (["--key=k", "--method=hash", "r.parquet", "r.parquet", directory], "--method"),

@@ -52,7 +52,7 @@ def lines(rng, count):
                *rng.choice(([], ["-a1"], ["-a2"], ["-a1", "-a2"], ["-v1"], ["-v2"], ["--how=semi"], ["--how=anti"], ["--how=full"])),
                *rng.choice(([], ["--empty-keys=never"], ["--header"]))]
     if not any(how in options for how in ("--how=semi", "--how=anti")):
-        options += rng.choice(([], ["-o", "0,1.1,2.2"], ["-o", "auto", "-e", "-"]))
+        options += rng.choice(([], ["--layout=0,1.1,2.2"], ["--layout=auto", "-e", "-"]))
     return [text.encode() for text, _ in sides], options
 
 
@@ -89,7 +89,7 @@ def records(rng, count):
             how = rng.choice(([], ["--how=left"], ["--how=full"]))
         data = [b"".join(struct.pack("<QQ", key, number) for number, key in enumerate(side)) for side in keys]
     elif kind == "two":
-        options = ["--record1=fixed:12", "--key1=4:u32:desc", "--record2=fixed:20", "--key2=16:u32be:desc"]
+        options = ["--record1=fixed:12", "--left-on=4:u32:desc", "--record2=fixed:20", "--right-on=16:u32be:desc"]
         data = [b"".join(struct.pack("<III", number, key, 7) for number, key in enumerate(keys[0])),
                 b"".join(struct.pack("<QQ", number, 1) + struct.pack(">I", key) for number, key in enumerate(keys[1]))]
     else:
@@ -185,9 +185,9 @@ class JoinFailures(ClusterTest):
         self.failing_join("No such file", r, self.root / "none", output)
         self.failing_join("unrecognized option '--presorted'", "--presorted", r, s, output)
         self.failing_join("is for lines only", "--record=csv", "-i", r, s, output)
-        self.failing_join("give both the same type", "--record=csv", "--key1=1:number", "--key2=1", r, s, output)
+        self.failing_join("give both the same type", "--record=csv", "--left-on=1:number", "--right-on=1", r, s, output)
         self.failing_join("r: .*not a whole record", "--record=kv64", r, s, output)
-        self.failing_join("cannot be compared", "--record=fixed:4", "--key1=0:u8", "--key2=0:u16", s, s, output)
+        self.failing_join("cannot be compared", "--record=fixed:4", "--left-on=0:u8", "--right-on=0:u16", s, s, output)
         r.write_text("a,1\n" * 1000 + "a,1,2\n" + "b,1\n" * 1000)
         self.failing_join("r: byte 4000: line 1001: .*3 columns", "--record=csv", r, s, output)
         self.assert_only_in_out()

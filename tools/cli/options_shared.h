@@ -119,7 +119,7 @@ inline constexpr OptionSpec kPartBy = option(
          "the number of a field, which is compared as -n, -r and the like say for all keys. Which "
          "file has which value says manifest.json (see PARTS). "
          "With -u and folds there is a record for each key of each value. Of joins it is the first "
-         "column of the key of R; those of columns have to be inner or semi joins."});
+         "column of the left key; those of columns have to be inner or semi joins."});
 
 inline constexpr Section kFolds{
     "FOLDS",
@@ -174,7 +174,7 @@ inline constexpr Section kColumnStatistics{
     "--stats=json prints one object on standard error:\n"
     "\n"
     "  record                  parquet or arrow\n"
-    "  inputs                  for the input, or each of R and S: files, file_bytes, rows (null "
+    "  inputs                  for the input, or left and right: files, file_bytes, rows (null "
     "if\n"
     "                          not known before they are read), rows_read, bytes_read,\n"
     "                          row_groups, row_groups_read (0 of arrow)\n"

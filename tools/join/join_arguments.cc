@@ -1,8 +1,11 @@
 #include "join/join_arguments.h"
 
+#include <algorithm>
+#include <regex>
 #include <utility>
 
 #include "base/quote.h"
+#include "record/digits.h"
 #include "record/line_order.h"
 #include "sort/line_arguments.h"
 
@@ -22,7 +25,7 @@ class JoinArgumentParser {
 
  private:
   // What an operand may be instead: the argument of an obsolescent -j1 or -j2, or a further one of
-  // -o.
+  // join(1)'s -o.
   enum class Role { operand, field_of_r, field_of_s, row };
   struct Operand {
     std::string text;
@@ -37,9 +40,12 @@ class JoinArgumentParser {
   }
   std::size_t parse_field(const std::string& text) const;
   std::size_t parse_side(const std::string& text) const;
-  void set_field(std::size_t side, std::size_t field);
-  void set_both_fields(std::size_t field);
+  std::string parse_key(const std::string& text) const;
+  void set_field(std::size_t side, const std::string& field);
+  void set_both_fields(const std::string& field);
   void add_row_fields(const std::string& list);
+  void set_row(const std::string& value);
+  void refuse_fields(const std::string& file) const;
   RowField parse_row_field(const std::string& text) const;
   void take_operand(const std::string& text);
   void take_option(const Argument& given);
@@ -76,12 +82,16 @@ JoinArguments JoinArgumentParser::parse() {
 std::size_t JoinArgumentParser::parse_field(const std::string& text) const {
   const Number number = read_number(text);
   if (number.value == 0 || !number.suffix.empty()) {
-    if (caller_.stands_in) fail("invalid field number: " + quoted_for_message(text));
-    fail(quoted_for_message(text) +
-         " is not the number of a field: for a CSV file add --record=csv, with --key1=COLUMN and "
-         "--key2=COLUMN");
+    fail("invalid field number: " + quoted_for_message(text));
   }
   return number.value - 1;
+}
+
+// The number of a field; of rows also a column as in --on.
+std::string JoinArgumentParser::parse_key(const std::string& text) const {
+  const bool is_number = !text.empty() && std::ranges::all_of(text, is_digit);
+  if (!caller_.stands_in && !is_number) return text;
+  return std::to_string(parse_field(text) + 1);
 }
 
 std::size_t JoinArgumentParser::parse_side(const std::string& text) const {
@@ -90,24 +100,20 @@ std::size_t JoinArgumentParser::parse_side(const std::string& text) const {
   return side;
 }
 
-void JoinArgumentParser::set_field(std::size_t side, std::size_t field) {
-  std::optional<std::size_t>& known = result_.fields[side];
-  if (known && *known != field) {
-    fail("incompatible join fields " + std::to_string(*known + 1) + ", " +
-         std::to_string(field + 1));
-  }
+void JoinArgumentParser::set_field(std::size_t side, const std::string& field) {
+  std::optional<std::string>& known = result_.fields[side];
+  if (known && *known != field) fail("incompatible join fields " + *known + ", " + field);
   known = field;
 }
 
-void JoinArgumentParser::set_both_fields(std::size_t field) {
+void JoinArgumentParser::set_both_fields(const std::string& field) {
   set_field(0, field);
   set_field(1, field);
 }
 
 RowField JoinArgumentParser::parse_row_field(const std::string& text) const {
   if (text.empty() || text[0] < '0' || text[0] > '2') {
-    fail("invalid file number in field spec: " + quoted_for_message(text) +
-         (caller_.stands_in ? "" : " (the output file is --output=FILE)"));
+    fail("invalid file number in field spec: " + quoted_for_message(text));
   }
   const bool is_key = text[0] == '0';
   if (is_key ? text.size() > 1 : text.size() < 2 || text[1] != '.') {
@@ -126,6 +132,22 @@ void JoinArgumentParser::add_row_fields(const std::string& list) {
   }
 }
 
+void JoinArgumentParser::set_row(const std::string& value) {
+  if (value == "auto") {
+    result_.lines.auto_row = true;
+  } else {
+    add_row_fields(value);
+  }
+}
+
+// Where -o is the output file: what join(1) takes for a list of fields is a mistake.
+void JoinArgumentParser::refuse_fields(const std::string& file) const {
+  static const std::regex fields("auto|(0|[12]\\.[0-9]+)([, \t](0|[12]\\.[0-9]+))*");
+  if (!std::regex_match(file, fields)) return;
+  fail("-o names the output file: for a list of fields use --layout=" + file +
+       ", for a file of this name -o ./" + file);
+}
+
 // A third operand shows that one of the two before it was none.
 void JoinArgumentParser::take_operand(const std::string& text) {
   if (operands_.size() == 2) {
@@ -138,7 +160,7 @@ void JoinArgumentParser::take_operand(const std::string& text) {
       case Role::field_of_s: {
         const std::size_t side = other.role == Role::field_of_r ? 0 : 1;
         --bare_j_[side];
-        set_field(side, parse_field(other.text));
+        set_field(side, parse_key(other.text));
         break;
       }
       case Role::row:
@@ -170,7 +192,7 @@ void JoinArgumentParser::take_j(const Argument& given) {
     ++bare_j_[side];
     next_role_ = side == 0 ? Role::field_of_r : Role::field_of_s;
   } else {
-    set_both_fields(parse_field(given.value.front()));
+    set_both_fields(parse_key(given.value.front()));
   }
 }
 
@@ -194,16 +216,13 @@ void JoinArgumentParser::take_option(const Argument& given) {
       return;
     case '1':
     case '2':
-      return set_field(spec.short_name == '1' ? 0 : 1, parse_field(value));
+      return set_field(spec.short_name == '1' ? 0 : 1, parse_key(value));
     case 'j':
       return take_j(given);
     case 'o':
-      if (value == "auto") {
-        result_.lines.auto_row = true;
-      } else {
-        add_row_fields(value);
-        next_role_ = Role::row;
-      }
+      if (!caller_.stands_in) return refuse_fields(value);
+      set_row(value);
+      if (value != "auto") next_role_ = Role::row;
       return;
     case 't':
       return take_separator(value);
@@ -223,7 +242,7 @@ void JoinArgumentParser::finish() {
     fail_with_hint("missing operand after " + quoted_for_message(arguments_.back()));
   }
   for (std::size_t side = 0; side < kJoinSides; ++side) {
-    if (bare_j_[side] != 0) set_both_fields(side);
+    if (bare_j_[side] != 0) set_both_fields(std::to_string(side + 1));
   }
   for (const Operand& operand : operands_) result_.files.push_back(operand.text);
 }

@@ -24,8 +24,8 @@ struct JoinArguments {
 
   std::vector<std::string> files;                             // two; "-" is standard input
   JoinShape shape{.pairs = true};                             // as -a and -v say
-  std::array<std::optional<std::size_t>, kJoinSides> fields;  // -1, -2, -j; from 0
-  LineJoin lines;                                             // -t, -i, -o and -e
+  std::array<std::optional<std::string>, kJoinSides> fields;  // -1, -2, -j; called as join: numbers
+  LineJoin lines;                                             // -t, -i, -e and the list of fields
   OrderWatch watch = OrderWatch::if_unpaired;
   char terminator = '\n';
 };

@@ -1,5 +1,6 @@
 // xxl join of columns: --record=parquet and --record=arrow.
 #include "base/error.h"
+#include "job/files/row_join.h"
 #include "join/join_kind.h"
 #include "join/join_shared.h"
 #include "sort/columns_shared.h"
@@ -8,31 +9,23 @@
 namespace xxl::cli {
 namespace {
 
-constexpr const char* kSideNames[] = {"R", "S"};
+constexpr const char* kSideNames[] = {"the left side", "the right side"};
 constexpr const char* kNoHashInParts =
     "parts are ranges of keys, and a hash join gives rows in no order of keys: leave out "
     "--method=hash";
 
 // The names of the columns that a side is joined by.
-std::vector<std::string> key_columns(const ParsedOptions& options, std::size_t side,
+std::vector<std::string> key_columns(const JoinArguments& arguments, std::size_t side,
                                      const ColumnSource& source) {
+  const char* const option = arguments.options.has("on") ? "--on"
+                             : side == 0                 ? "--left-on"
+                                                         : "--right-on";
   std::vector<std::string> columns;
-  for (const std::string& spec : key_specs(options, side)) {
-    columns.push_back(resolve_column(parse_csv_column(spec, side == 0 ? "--key1" : "--key2"),
-                                     source.column_names(), kSideNames[side]));
+  for (const std::string& spec : split_keys(key_specs(arguments, side))) {
+    columns.push_back(
+        resolve_column(parse_csv_column(spec, option), source.column_names(), kSideNames[side]));
   }
   return columns;
-}
-
-void check_keys(const ParsedOptions& options) {
-  const std::size_t parts = key_specs(options, 0).size();
-  if (parts == 0) {
-    throw_usage(options.command(),
-                "columns need a --key, or --key1 and --key2: the columns to join by");
-  }
-  if (parts != key_specs(options, 1).size()) {
-    throw_usage(options.command(), "--key1 and --key2 are given in pairs");
-  }
 }
 
 // --suffixes=,S
@@ -40,9 +33,10 @@ std::string suffix_option(const ParsedOptions& options, const std::string& fallb
   if (!options.has("suffixes")) return fallback;
   const std::string value = options.value("suffixes", "");
   if (!value.starts_with(',') || value.size() == 1) {
-    throw_usage(options.command(),
-                "--suffixes of columns begins with a comma, as in ',_right': columns of R keep "
-                "their names");
+    throw_usage(
+        options.command(),
+        "for Parquet and Arrow, --suffixes begins with a comma, as in ',_right': columns of "
+        "the left side keep their names");
   }
   return value.substr(1);
 }
@@ -71,32 +65,37 @@ void check_part_by(const ParsedOptions& options, const std::string& column,
                    const column_join_options& join) {
   if (column != join.left_on.front()) {
     throw_usage(options.command(), "--part-by=" + column +
-                                       ": parts of a join are by the first column of the key of R");
+                                       ": parts of a join are by the first column of the left key");
   }
   if (has_no_null_keys(join.kind)) return;
   throw_usage(
       options.command(),
-      "--part-by of a join of columns needs --how=inner or semi: rows without a partner may "
-      "have no key, wherever they come");
+      "--part-by of a join of Parquet or Arrow needs --how=inner or semi: rows without a match may "
+      "have no key");
 }
 
 }  // namespace
 
 column_join_options column_join_option(const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;
-  check_keys(options);
+  check_numbers_of_keys(split_keys(key_specs(arguments, 0)).size(),
+                        split_keys(key_specs(arguments, 1)).size());
   check_inputs(arguments);
   column_join_options join;
-  join.kind = parse_join_kind(options.word("how", "inner"));
+  join.kind = how_option(options);
   join.suffix = suffix_option(options, join.suffix);
   join.in_memory = true;  // as of sorts
   return join;
 }
 
-void set_key_columns(const ParsedOptions& options, const ColumnSource& r, const ColumnSource& s,
-                     column_join_options& join) {
-  join.left_on = key_columns(options, 0, r);
-  join.right_on = key_columns(options, 1, s);
+void set_key_columns(const JoinArguments& arguments, const ColumnSource& left,
+                     const ColumnSource& right, column_join_options& join) {
+  if (key_specs(arguments, 0).empty()) {
+    throw Error(ErrorCode::usage, no_keys_message(left.column_names(), right.column_names()));
+  }
+  const std::size_t first = swaps_sides(arguments.options) ? 1 : 0;
+  join.left_on = key_columns(arguments, first, left);
+  join.right_on = key_columns(arguments, 1 - first, right);
 }
 
 std::vector<module_table::SortedBy> sorted_by(const column_join_options& join) {
@@ -110,8 +109,9 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;
   column_join_options join = column_join_option(arguments);
   ColumnsJob job(caller, options, options.has("count"));
-  const ColumnSource& r = job.open({arguments.files[0]});
-  set_key_columns(options, r, job.open({arguments.files[1]}), join);
+  const std::size_t first = swaps_sides(options) ? 1 : 0;
+  const ColumnSource& left = job.open({arguments.files[first]});
+  set_key_columns(arguments, left, job.open({arguments.files[1 - first]}), join);
   join.method = method_option(options);
   if (job.in_parts()) {
     if (join.method == JoinMethod::hash) throw_usage(options.command(), kNoHashInParts);
@@ -123,7 +123,7 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
   job.plan().by = describe(join, options.word("how", "inner"));
   job.plan().method = name_of(join.method);
   if (join.method != JoinMethod::sort_merge) {
-    job.plan().because = "if S fits into half of what there is to sort; else sort-merge";
+    job.plan().because = "if the right side fits into half of the memory; otherwise sort-merge";
   }
 
   ColumnsJob::Result result;
@@ -149,7 +149,9 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
     const bool does_not_fit =
         used == JoinMethod::sort_merge && join.method != JoinMethod::sort_merge;
     job.plan().method = name_of(used);
-    job.plan().because = does_not_fit ? "S does not fit in memory, or R has dictionaries" : "";
+    job.plan().because =
+        does_not_fit ? "the right side does not fit in memory, or the left one has dictionaries"
+                     : "";
     if (used == JoinMethod::sort_merge) result.sorted_by = sorted_by(join);
   });
 }

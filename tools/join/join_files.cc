@@ -15,12 +15,6 @@
 namespace xxl::cli {
 namespace {
 
-// -1, -2 and -j, or --key and its kin.
-void refuse_both_kinds_of_keys(const JoinArguments& arguments, std::size_t side) {
-  if (!arguments.fields[side] || key_specs(arguments.options, side).empty()) return;
-  throw_usage(arguments.options.command(), "-1, -2 and -j exclude --key, --key1 and --key2");
-}
-
 JoinShape shape_option(const JoinArguments& arguments, JoinKind kind) {
   const ParsedOptions& options = arguments.options;
   const bool has_letters = options.has("-a") || options.has("-v");
@@ -40,8 +34,8 @@ std::string shape_text(const JoinArguments& arguments) {
         std::pair{"full", JoinKind::full}}) {
     if (shape == shape_of(other)) return name;
   }
-  if (shape.unmatched_r && shape.unmatched_s) return "unmatched of R and S";
-  return shape.unmatched_r ? "unmatched of R" : "unmatched of S";
+  if (shape.unmatched_r && shape.unmatched_s) return "unmatched of both";
+  return shape.unmatched_r ? "unmatched of the left" : "unmatched of the right";
 }
 
 std::array<std::string, kJoinSides> suffixes_option(const ParsedOptions& options) {
@@ -66,28 +60,25 @@ void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
   join.records = {options.value("record", "lines"), options.value("record", "lines")};
   join.empty_keys_match = options.word("empty-keys", "equal") == "equal";
   join.zero_terminated = arguments.terminator == '\0';
-  for (std::size_t side = 0; side < kJoinSides; ++side) {
-    refuse_both_kinds_of_keys(arguments, side);
-    join.keys[side] = key_specs(options, side);
-    if (!join.keys[side].empty()) continue;
-    join.keys[side].push_back(std::to_string(arguments.fields[side].value_or(0) + 1));
-  }
-  // Semi and anti joins write records of R unchanged.
+  // Semi and anti joins write records unchanged.
   const bool as_they_are = options.has("how") && !join.shape->pairs;
   if (kind == TextKind::lines) {
-    if (as_they_are &&
-        (!arguments.lines.row.empty() || arguments.lines.auto_row || arguments.lines.filler)) {
-      throw_usage(
-          options.command(),
-          "rows of semi and anti joins are lines of R as they are: -o and -e have no effect");
+    if (as_they_are && (options.has("layout") || arguments.lines.filler)) {
+      throw_usage(options.command(),
+                  "semi and anti joins write lines as they are: leave out --layout and -e");
     }
     join.lines = arguments.lines;
+    join.layout = options.value("layout", "");
     return;
   }
   if (as_they_are && (arguments.lines.filler || options.has("suffixes"))) {
     throw_usage(options.command(),
-                "rows of semi and anti joins are rows of R as they are: -e and --suffixes have no "
-                "effect");
+                "semi and anti joins write rows as they are: leave out -e and --suffixes");
+  }
+  if (options.has("layout")) {
+    throw_usage(options.command(),
+                "--layout is for lines and binary records; rows of CSV and TSV "
+                "have the columns of both sides");
   }
   join.skip_malformed = options.word("malformed", "error") == "skip";
   if (const auto& separator = arguments.lines.syntax.separator) {
@@ -101,7 +92,8 @@ void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
 
 constexpr std::array<const char*, kJoinSides> kRecordOfSide = {"record1", "record2"};
 
-RecordFormat format_of_side(const ParsedOptions& options, std::size_t side) {
+RecordFormat format_of_side(const JoinArguments& arguments, std::size_t side) {
+  const ParsedOptions& options = arguments.options;
   const std::string own = kRecordOfSide[side];
   if (!options.has(own) && !options.has("record")) {
     throw_usage(options.command(), "say what the records of both sides are: --record, or --" + own);
@@ -113,7 +105,7 @@ RecordFormat format_of_side(const ParsedOptions& options, std::size_t side) {
                 "sides: --record=" +
                     record);
   }
-  return parse_record_format(record, key_specs(options, side), false, kOtherRecords);
+  return parse_record_format(record, split_keys(key_specs(arguments, side)), false, kOtherRecords);
 }
 
 std::string describe(const RecordFormat& format) {
@@ -121,15 +113,58 @@ std::string describe(const RecordFormat& format) {
          format_count(format.key_bytes(), "byte");
 }
 
+void set_binary(const JoinArguments& arguments, JoinSpec& join) {
+  const ParsedOptions& options = arguments.options;
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    format_of_side(arguments, side);
+    join.records[side] = options.value(kRecordOfSide[side], options.value("record", ""));
+  }
+  join.layout = options.value("layout", "");
+  if (options.has("layout") && join.layout.empty()) {
+    throw_usage(options.command(), "--layout= leaves nothing of a row");
+  }
+}
+
+// Left becomes right, also in the layout.
+void swap_sides(JoinSpec& join) {
+  std::swap(join.inputs[0], join.inputs[1]);
+  std::swap(join.records[0], join.records[1]);
+  std::swap(join.left_on, join.right_on);
+  std::swap(join.presorted[0], join.presorted[1]);
+  for (std::size_t i = 0; i + 1 < join.layout.size(); ++i) {
+    if ((i > 0 && join.layout[i - 1] != ',') || join.layout[i + 1] != '.') continue;
+    join.layout[i] = join.layout[i] == '1' ? '2' : join.layout[i] == '2' ? '1' : join.layout[i];
+  }
+}
+
+void swap_sides(JoinPlan& plan) {
+  std::swap(plan.sides[0], plan.sides[1]);
+  plan.build = plan.build == JoinSide::r ? JoinSide::s : JoinSide::r;
+}
+
+JoinPlan plan_as_given(const ParsedOptions& options, const JoinSpec& join) {
+  JoinPlan plan = plan_join(join);
+  if (swaps_sides(options)) swap_sides(plan);
+  return plan;
+}
+
+JoinReport join_as_given(const ParsedOptions& options, const JoinSpec& join) {
+  JoinReport report = do_job(join);
+  if (!swaps_sides(options)) return report;
+  swap_sides(report.plan);
+  std::swap(report.sides[0], report.sides[1]);
+  return report;
+}
+
 JoinSubject subject_of(const JoinArguments& arguments, TextKind kind, const JoinSpec& join) {
-  JoinSubject subject{.inputs = join.inputs,
+  JoinSubject subject{.inputs = {arguments.files[0], arguments.files[1]},
                       .records = join.records,
                       .kind = shape_text(arguments),
                       .output = join.count_only ? "" : join.output,
                       .scratch_dirs = join.scratch_dirs};
   if (kind != TextKind::none) return subject;
   for (std::size_t side = 0; side < kJoinSides; ++side) {
-    subject.records[side] = describe(format_of_side(arguments.options, side));
+    subject.records[side] = describe(format_of_side(arguments, side));
   }
   return subject;
 }
@@ -138,16 +173,20 @@ JoinSubject subject_of(const JoinArguments& arguments, TextKind kind, const Join
 
 void set_records(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
   const ParsedOptions& options = arguments.options;
-  if (kind != TextKind::none) return set_text(arguments, kind, join);
-  for (std::size_t side = 0; side < kJoinSides; ++side) {
-    format_of_side(options, side);
-    join.records[side] = options.value(kRecordOfSide[side], options.value("record", ""));
-    join.keys[side] = key_specs(options, side);
+  join.left_on = key_specs(arguments, 0);
+  join.right_on = key_specs(arguments, 1);
+  if (kind != TextKind::none) {
+    set_text(arguments, kind, join);
+  } else {
+    set_binary(arguments, join);
   }
-  join.columns = options.value("layout", "");
-  if (options.has("layout") && join.columns.empty()) {
-    throw_usage(options.command(), "--layout= leaves nothing of a row");
+  if (!swaps_sides(options)) return;
+  if (kind != TextKind::none) {  // messages speak of the sides as given
+    JoinSpec given = join;
+    given.part_by.clear();
+    check_usage(given);
   }
+  swap_sides(join);
 }
 
 int join_files(const Caller& caller, const JoinArguments& arguments, TextKind kind) {
@@ -172,16 +211,17 @@ int join_files(const Caller& caller, const JoinArguments& arguments, TextKind ki
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   const bool show_progress = progress_option(options, true);
   if (options.has("explain")) {
-    const JoinPlan plan = plan_join(join);
+    const JoinPlan plan = plan_as_given(options, join);
     std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
                stdout);
     return kExitSuccess;
   }
   check_usage(join);
   const JoinReport report = watch.run(
-      {join.inputs.begin(), join.inputs.end()}, show_progress, [&] { return do_job(join); },
+      {join.inputs.begin(), join.inputs.end()}, show_progress,
+      [&] { return join_as_given(options, join); },
       [&](const JoinReport* done) -> JobPage {
-        if (done == nullptr) return {.plan = explain(subject, plan_join(join))};
+        if (done == nullptr) return {.plan = explain(subject, plan_as_given(options, join))};
         return {.plan = explain(subject, done->plan),
                 .facts = stats_table(subject, *done),
                 .given = {.threads = done->plan.threads,

@@ -72,7 +72,9 @@ PlainJoinOptions plain_options(const JoinArguments& arguments) {
   PlainJoinOptions join;
   join.names = {arguments.files[0], arguments.files[1]};
   join.shape = arguments.shape;
-  join.key_fields = {arguments.fields[0].value_or(0), arguments.fields[1].value_or(0)};
+  for (std::size_t side = 0; side < kJoinSides; ++side) {
+    join.key_fields[side] = parse_line_field(arguments.fields[side].value_or("1"));
+  }
   join.ignore_case = arguments.lines.ignore_case;
   join.watch = arguments.watch;
   join.header = arguments.options.has("header");

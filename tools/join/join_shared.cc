@@ -41,6 +41,20 @@ bool are_one_pipe(const std::string& r, const std::string& s) {
 
 }  // namespace
 
+bool swaps_sides(const ParsedOptions& options) {
+  return options.value("how", "").starts_with("right-");
+}
+
+JoinKind how_option(const ParsedOptions& options) {
+  if (options.value("how", "") == "cross") {
+    throw_usage(options.command(),
+                "--how=cross is not built: to pair all records, give both files a column with one "
+                "value and join by it");
+  }
+  const std::string word = options.word("how", "inner");
+  return parse_join_kind(swaps_sides(options) ? word.substr(word.find('-') + 1) : word);
+}
+
 JoinMethod method_option(const ParsedOptions& options) {
   const std::string word = options.word("method", "auto");
   if (word == "sort-merge") return JoinMethod::sort_merge;
@@ -52,7 +66,7 @@ void check_inputs(const JoinArguments& arguments) {
   const std::string& r = arguments.files[0];
   const std::string& s = arguments.files[1];
   if (r == "-" && s == "-") {
-    throw_usage(options.command(), "R and S cannot both be standard input");
+    throw_usage(options.command(), "both inputs are standard input, which can be read only once");
   }
   if (are_one_pipe(r, s)) {
     throw_usage(options.command(), "both inputs are the same pipe, which can be read only once");
@@ -65,7 +79,7 @@ void check_inputs(const JoinArguments& arguments) {
 void set_join_options(const JoinArguments& arguments, JoinSpec& join) {
   check_inputs(arguments);
   const ParsedOptions& options = arguments.options;
-  if (options.has("how")) join.kind = parse_join_kind(options.word("how", "inner"));
+  join.kind = how_option(options);
   join.method = method_option(options);
   join.inputs = {arguments.files[0], arguments.files[1]};
   join.presorted = presorted_option(arguments);
@@ -73,16 +87,23 @@ void set_join_options(const JoinArguments& arguments, JoinSpec& join) {
   set_job_options(options, join);
 }
 
-std::vector<std::string> key_specs(const ParsedOptions& options, std::size_t side) {
-  std::vector<std::string> specs = options.values("key");
-  const std::vector<std::string> own = options.values(side == 0 ? "key1" : "key2");
-  if (!specs.empty() && !own.empty()) {
-    throw_usage(options.command(), "--key is for both sides: it excludes --key1 and --key2");
+std::vector<std::string> key_specs(const JoinArguments& arguments, std::size_t side) {
+  const ParsedOptions& options = arguments.options;
+  const bool own = options.has("left-on") || options.has("right-on");
+  const bool letters = arguments.fields[0] || arguments.fields[1];
+  const std::string both = options.has("key") ? "key" : "on";
+  if (options.has("on") + options.has("key") + own + letters > 1) {
+    throw_usage(options.command(),
+                "give the keys in one way: --on, or --left-on and --right-on, or -1, -2 and -j");
   }
-  if (options.has("key1") != options.has("key2")) {
-    throw_usage(options.command(), "--key1 and --key2 go together: give the key of both sides");
+  if (own && !(options.has("left-on") && options.has("right-on"))) {
+    throw_usage(options.command(),
+                "--left-on and --right-on go together: give the key of both sides");
   }
-  specs.insert(specs.end(), own.begin(), own.end());
+  std::vector<std::string> specs;
+  if (letters) specs.push_back(arguments.fields[side].value_or("1"));
+  const std::string own_name = side == 0 ? "left-on" : "right-on";
+  for (const std::string& list : options.values(own ? own_name : both)) specs.push_back(list);
   return specs;
 }
 

@@ -34,12 +34,12 @@ constexpr std::array kJoinOptions{
            {.scope = Scope::text,
             .standard = true,
             .details = "The columns of CSV and TSV files can then be called by their names."}),
-    option(kWhat, "-1 FIELD", "join on this field of R (default: 1)",
+    option(kWhat, "-1 FIELD", "join on this field of the left file",
            {.scope = Scope::text,
             .standard = true,
-            .details = "A number from 1: a field of a line, a column of a row. The same as "
-                       "--key1=FIELD."}),
-    option(kWhat, "-2 FIELD", "join on this field of S (default: 1)",
+            .details = "The number of a field or column, from 1, or the name of a column. Without "
+                       "a key, lines are joined on their first fields."}),
+    option(kWhat, "-2 FIELD", "join on this field of the right file",
            {.scope = Scope::text, .standard = true}),
     option(kWhat, "-j FIELD", "the same as -1 FIELD -2 FIELD",
            {.scope = Scope::text,
@@ -55,43 +55,39 @@ constexpr std::array kJoinOptions{
                     "may have several bytes. Fields of a CSV file are separated by commas, those "
                     "of a TSV file by tabs."}),
     option(kRows, "-a FILENUM",
-           "also write records of R (1) or S (2) that have no partner; repeatable",
+           "also write the left (1) or right (2) records that have no match; repeatable",
            {.scope = Scope::text, .standard = true}),
     option(kRows, "-v FILENUM", "like -a FILENUM, but leave out pairs",
            {.scope = Scope::text, .standard = true}),
-    option(kRows, "-o FORMAT",
-           "list of fields that rows consist of, or auto (not a file: --output)",
-           {.scope = Scope::lines,
-            .standard = true,
-            .details = "auto: as many fields of each side as its first line has. The output file "
-                       "is given with --output."}),
-    option(kRows, "-e STRING", "write STRING in place of fields that are missing or empty",
+    option(kRows, "-e STRING", "write STRING in place of missing and empty fields",
            {.scope = Scope::text,
             .standard = true,
-            .details = "As join(1) does. Without -o it is not known which fields of lines are "
-                       "missing, unless they are keys."}),
+            .details = "As join(1) does. Without a list of fields it is not known which fields of "
+                       "lines are missing, unless they are keys."}),
 
     option(
         kWhat, "--record=SPEC", "what a record is (see RECORDS; default: lines)",
         {.words = "lines csv tsv parquet arrow u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:"}),
-    option(kWhat, "--record1=SPEC", "what a record of R is, if those of S are others",
+    option(kWhat, "--record1=SPEC", "what a left record is, if the right ones are others",
            {.words = kRecordWords, .scope = Scope::binary}),
-    option(kWhat, "--record2=SPEC", "what a record of S is, if those of R are others",
+    option(kWhat, "--record2=SPEC", "what a right record is, if the left ones are others",
            {.words = kRecordWords, .scope = Scope::binary}),
-    option(kWhat, "--key=SPEC", "the key, or a part of it, of both sides (see KEYS); repeatable",
-           {.details = "The first one is the most significant in the order of the output. "
-                       "Without one, lines and rows are joined on their first field, binary "
-                       "records on the key of their type."}),
-    option(kWhat, "--key1=SPEC", "the key, or a part of it, of R; repeatable",
-           {.details = "Keys of R and S have as many parts, of the same types and directions."}),
-    option(kWhat, "--key2=SPEC", "the key, or a part of it, of S; repeatable"),
+    option(kWhat, "-k, --on=KEYS", "what to join by, on both sides: --on=id or --on=city,day:date",
+           {.details = "The first key is the most significant in the order of the output. The "
+                       "option may be repeated. A key is required for CSV, TSV, Parquet and Arrow. "
+                       "Without one, lines are joined on their first field, binary records on the "
+                       "key of their type."}),
+    option(kWhat, "--key=KEYS", "the same as --on=KEYS"),
+    option(kWhat, "--left-on=KEYS", "what to join by on the left, if the right has other names",
+           {.details = "Both sides have as many keys, of the same types and directions."}),
+    option(kWhat, "--right-on=KEYS", "what to join by on the right"),
     option(kWhat, "--empty-keys=WHAT",
            "keys with an empty field: equal to each other, or to nothing (never)",
            {.words = "equal never",
             .scope = Scope::text,
             .details = "equal is the default, as in join(1). never is what SQL does with NULL."}),
     option(kWhat, "--presorted[=SIDE]",
-           "R (1), S (2) or both are in the order of their keys: do not sort them",
+           "left (1), right (2) or both are in the order of their keys: do not sort them",
            {.words = "1 2 both",
             .implied = "both",
             .scope = Scope::records,
@@ -105,25 +101,35 @@ constexpr std::array kJoinOptions{
            {.words = "double none",
             .scope = Scope::rows,
             .details = "With none, quotes are bytes like any other, and each line is a row."}),
-    option(kRows, "--how=KIND", "inner (the default), left, right, full, semi or anti",
-           {.words = "inner left right full semi anti",
-            .details = "inner: a row for each pair of records with equal keys. left: and each "
-                       "record of R that has no partner; right: of S; full: both. semi: each "
-                       "record of R that has a partner, as it is; anti: that has none."}),
-    option(kRows, "--layout=LIST", "what a row consists of (see ROWS OF BINARY RECORDS)",
-           {.scope = Scope::binary}),
-    option(kRows, "--suffixes=R,S",
-           "suffixes of column names that both sides have (default: _1,_2; of columns ,_right)",
-           {.scope = Scope::tables, .details = "Of columns those of R keep their names: ,S."}),
+    option(
+        kRows, "--how=KIND",
+        "inner (the default), left, right, full (or outer), semi, anti, right-semi or right-anti",
+        {.words = "inner left right full outer semi anti right-semi right-anti",
+         .details = "inner: a row for each pair of records with equal keys. left: also each "
+                    "left record without a match. right: also each right one. full, or outer: "
+                    "both. semi: each left record with a match, as it is. anti: each left "
+                    "record without a match. right-semi and right-anti: the same for right "
+                    "records."}),
+    option(kRows, "--layout=FORMAT",
+           "the fields of a row, for lines and binary records: --layout=0,1.2,2.3",
+           {.scope = Scope::records,
+            .details = "See ROWS OF LINES and ROWS OF BINARY RECORDS. auto (for lines): as many "
+                       "fields of each side as its first line has."}),
+    option(kRows, "--suffixes=LEFT,RIGHT",
+           "suffixes of column names that both sides have (default: _1,_2; for Parquet ,_right)",
+           {.scope = Scope::tables,
+            .details = "For Parquet and Arrow, columns of the left side keep their names: "
+                       ",RIGHT."}),
     option(kRows, "--count", "write no rows: print their number"),
-    option(kRows, "--output=FILE", kOutput.help, {.details = kOutput.details}),
+    option(kRows, "-o, --output=FILE", kOutput.help, {.details = kOutput.details}),
     option(
         kResources, "--method=NAME", "how to join: auto, sort-merge or hash",
         {.words = "auto sort-merge hash",
          .details =
              "sort-merge: both inputs are sorted, or come so; rows come in the order of "
-             "their keys, within a key in that of R, then of S. hash, not of text: "
-             "the smaller input, of columns S, is held in memory, and rows come in no particular "
+             "their keys, within a key in that of the left file, then of the right. hash, not for "
+             "text: the smaller input, for columns the right one, is held in memory, and rows come "
+             "in no particular "
              "order; if it does not fit, both are sorted. auto, of columns: hash. Else it sorts "
              "what is sorted already or fits in memory, or takes hash "
              "for binary records if the table fits in memory and much input is not expected to be "
@@ -188,13 +194,15 @@ constexpr std::array kJoinSections{
         "Numbers are equal if their values are: 1.0 matches 1.\n"},
     Section{
         "ROWS OF LINES",
-        "FORMAT is a list of fields, separated by commas or blanks: 0 is the key, 1.N field N of "
-        "R, 2.N field N of S. Without -o, a row is the key, then the other fields of R, then "
-        "those of S.\n"},
+        "FORMAT is a list of fields, separated by commas or blanks: 0 is the key, 1.N is field N "
+        "of the left line, 2.N of the right one. Without --layout, a row is the key, then the "
+        "other fields of the left line, then those of the right one. (join(1)'s -o is this list; "
+        "here, -o names the output file.)\n"},
     Section{
         "ROWS OF CSV AND TSV",
-        "A row is the columns of the key (as R has them; of a row without R, as S has them), then "
-        "R's other columns, then S's. Fields are copied as they were written. Columns of a side "
+        "A row is the columns of the key, then the other columns of the left row, then those of "
+        "the right one. The key is written as the left row has it, or the right one if there is "
+        "no left row. Fields are copied as they were written. Columns of a side "
         "that a row has no record of are empty. Rows that have fewer columns than the header, or "
         "the first row, are filled up; more are an error. With -e, what it says is written in "
         "place of all fields that are missing or empty, in quotes too.\n"},
@@ -202,23 +210,25 @@ constexpr std::array kJoinSections{
     Section{
         "KEYS AND ROWS OF COLUMNS",
         "A key is the name of a column, or its number from 1; a name that is all digits goes in "
-        "quotes. A null equals nothing. A row is the columns of R, then the others of S; columns "
-        "that are joined by are there once, with R's name. Rows come in the order of R, those of S "
-        "alone last; or, by sort-merge, in that of their keys. "
-        "R and S may be directories or quoted patterns.\n"},
+        "quotes. A null equals nothing. A row is the columns of the left row, then the others of "
+        "the right one. Columns of the key are written once, with the left name. Rows come in the "
+        "order of the left file, right rows without a match last; by sort-merge, in the order of "
+        "their keys. LEFT and RIGHT may be directories or quoted patterns.\n"},
     Section{"BINARY RECORDS", kRecords.text},
     Section{"KEYS OF BINARY RECORDS", kKeys.text},
-    Section{"KEYS OF TWO FORMATS",
-            "The keys of R and S have as many parts, of the same types and lengths and in the same "
-            "directions; where they lie and in what byte order they are stored may differ.\n"},
+    Section{
+        "KEYS OF TWO FORMATS",
+        "The keys of both sides have as many parts, of the same types and lengths and in the same "
+        "directions; where they lie and in what byte order they are stored may differ.\n"},
     Section{"ROWS OF BINARY RECORDS",
-            "A row is the key once, then R's other bytes, then S's; of semi and anti joins, R's "
-            "record. With --layout it is a list of parts separated by commas:\n"
+            "A row is the key once, then the other bytes of the left record, then those of the "
+            "right one. Semi and anti joins write the left record. With --layout it is a list of "
+            "parts separated by commas:\n"
             "\n"
             "  0                 the key\n"
-            "  1.OFFSET:BYTES    bytes of R's record\n"
-            "  2.OFFSET:BYTES    bytes of S's record\n"
-            "  m                 one byte: 1 if the row has an R, plus 2 if it has an S\n"
+            "  1.OFFSET:BYTES    bytes of the left record\n"
+            "  2.OFFSET:BYTES    bytes of the right record\n"
+            "  m                 one byte: 1 for a left record, plus 2 for a right one\n"
             "\n"
             "Bytes of a missing record are zero.\n"},
     Section{
@@ -233,8 +243,8 @@ constexpr std::array kJoinSections{
         "\n"
         "  record, kind, method    the records as given; how they were joined\n"
         "  because                 why this method\n"
-        "  inputs                  for each of R and S: records, skipped, matched (records\n"
-        "                          with a partner), runs, passes (merge passes before the\n"
+        "  inputs                  for left and right: records, skipped, matched (records\n"
+        "                          with a match), runs, passes (merge passes before the\n"
         "                          last), presorted, device\n"
         "  rows, bytes_written, checksum    of the output (with --count, rows only); checksum is\n"
         "                          a multiset hash of its rows, as hexadecimal text\n"
@@ -252,7 +262,7 @@ constexpr std::array kJoinSections{
         "\n"
         "--explain --stats=json prints the plan as one object on standard output:\n"
         "\n"
-        "  inputs                  for each of R and S: file, record, input_bytes (null, as what\n"
+        "  inputs                  for left and right: file, record, input_bytes (null, as what\n"
         "                          follows from it, when it is not known), presorted,\n"
         "                          expected_runs, passes, scratch_bytes, device\n"
         "  output, kind, method, because, memory_bytes, table_bytes, threads, backend,\n"
@@ -261,12 +271,13 @@ constexpr std::array kJoinSections{
         "Columns have other members in both, see STATISTICS OF COLUMNS. Bytes of names that are "
         "not UTF-8 are written as \\udc80 to \\udcff, which os.fsencode() of Python undoes.\n"},
     kColumnStatistics,
-    Section{"EXAMPLES",
-            "  xxl join -a1 -o auto -e - users.txt orders.txt\n"
-            "  xxl join --record=csv --header --key1=id --key2=user_id users.csv orders.csv\n"
-            "  xxl join --record=parquet --key1=id --key2=user users.parquet orders.parquet\n"
-            "      --how=left --output=both.parquet\n"
-            "  xxl join --record=kv64 --how=semi --presorted=1 big.bin small.bin\n"},
+    Section{
+        "EXAMPLES",
+        "  xxl join -a1 --layout=auto -e - users.txt orders.txt\n"
+        "  xxl join --record=csv --header --left-on=id --right-on=user_id users.csv orders.csv\n"
+        "  xxl join --record=parquet --left-on=id --right-on=user users.parquet orders.parquet\n"
+        "      --how=left --output=both.parquet\n"
+        "  xxl join --record=kv64 --how=semi --presorted=1 big.bin small.bin\n"},
     Section{"EXIT STATUS",
             "  0    the output is complete\n"
             "  2    an error (1, if the program is called as join); no output file was written, "
@@ -281,6 +292,9 @@ const std::vector<OptionSpec>& standard_options() {
     for (const OptionSpec& option : kJoinOptions) {
       if (option.standard) standard.push_back(option);
     }
+    standard.push_back(option(kRows, "-o FORMAT", "list of fields that rows consist of, or auto",
+                              {.details = "auto: as many fields of each side as its first line "
+                                          "has."}));
     return standard;
   }();
   return options;
@@ -290,20 +304,20 @@ constexpr std::array kStandInSections{
     Section{
         "FORMAT",
         "A list of fields, separated by commas or blanks: 0 is the field joined on, 1.N field N "
-        "of R, 2.N field N of S. Without -o, a row is the field joined on, then the other "
-        "fields of R, then those of S.\n"},
+        "of LEFT, 2.N field N of RIGHT. Without -o, a row is the field joined on, then the other "
+        "fields of LEFT, then those of RIGHT.\n"},
 };
 
 }  // namespace
 
 CommandSpec join_command() {
   return {.name = "join",
-          .operands = "R S",
+          .operands = "LEFT RIGHT",
           .summary = "join files larger than memory",
           .description =
-              "Writes a row for each pair of a record of R and one of S that have equal keys. The "
-              "inputs may be in any order and of any size; what is not said to be sorted is sorted "
-              "on the way. One of them may be -, standard input. For lines, options and rows are "
+              "Writes a row for each pair of a left and a right record that have equal keys. The "
+              "inputs may be in any order and of any size; they are sorted on the way."
+              " One of them may be -, standard input. For lines, options and rows are "
               "those of join(1).\n",
           .options = kJoinOptions,
           .sections = kJoinSections};
@@ -312,7 +326,7 @@ CommandSpec join_command() {
 CommandSpec stand_in_join_command() {
   CommandSpec command = join_command();
   command.description =
-      "Writes a row for each pair of a line of R and one of S that have equal fields, as join(1) "
+      "Writes a row for each pair of a left and a right line that have equal fields, as join(1) "
       "does. Both must be in the order of these fields. One of them may be -, standard input.\n";
   command.options = standard_options();
   command.sections = kStandInSections;

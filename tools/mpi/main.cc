@@ -146,7 +146,7 @@ void set_join_of_rank(const JoinArguments& arguments, const MpiPeers& peers, Joi
   if (!options.has("count") && !options.has("output")) {
     throw_usage(options.command(), "no output given: --output=DIR/ (or --count)");
   }
-  if (options.has("how")) join.kind = parse_join_kind(options.word("how", "inner"));
+  join.kind = how_option(options);
   join.inputs = {arguments.files[0], arguments.files[1]};
   join.count_only = options.has("count");
   join.output = output_option(options);

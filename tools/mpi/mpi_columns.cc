@@ -131,8 +131,9 @@ ClusterReport ColumnsOfRank::sort() {
 ClusterReport ColumnsOfRank::join(const JoinArguments& arguments) {
   join_ = column_join_option(arguments);
   if (!counts_) check_output();
-  const ColumnSource& r = open({arguments.files[0]});
-  set_key_columns(options_, r, open({arguments.files[1]}), join_);
+  const std::size_t first = swaps_sides(options_) ? 1 : 0;
+  const ColumnSource& left = open({arguments.files[first]});
+  set_key_columns(arguments, left, open({arguments.files[1 - first]}), join_);
   join_.file_traffic = columns_.file_traffic();
   return run(sorted_by(join_), [&](auto& in, ArrowArrayStream* out, const resources& shared) {
     cluster_join_columns(&in[0], &in[1], out, join_, shared, cluster_, peers_, done_);

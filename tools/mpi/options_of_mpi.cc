@@ -20,8 +20,8 @@ constexpr std::string_view kFromSort =
     "limit temp-compress io device gpu-memory multi-gpu stats help version";
 
 constexpr std::string_view kFromJoin =
-    "ignore-case zero-terminated header -1 -2 -j -t -a -v -o -e record record1 record2 key "
-    "key1 key2 empty-keys malformed quote how layout suffixes count output buffer-size "
+    "ignore-case zero-terminated header -1 -2 -j -t -a -v -o -e record record1 record2 on key "
+    "left-on right-on empty-keys malformed quote how layout suffixes count output buffer-size "
     "temporary-directory parallel compression io stats help version";
 
 constexpr Section kInput{
@@ -188,7 +188,7 @@ const CommandSpec& mpi_join_command() {
   static const std::vector<OptionSpec> options = options_for_ranks(join_command(), kFromJoin);
   static const CommandSpec command{
       .name = "join",
-      .operands = "R S",
+      .operands = "LEFT RIGHT",
       .summary = "join records on several machines",
       .description =
           "Started by mpirun, writes a row for each pair of a record of R and one of S that have "

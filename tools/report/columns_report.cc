@@ -17,7 +17,7 @@ constexpr std::size_t kMostNamedFiles = 4;
 
 const char* name_of_input(const ColumnsPlan& plan, std::size_t input) {
   if (!plan.is_join) return "input:";
-  return input == 0 ? "R:" : "S:";
+  return input == 0 ? "left:" : "right:";
 }
 
 std::string files_text(const std::vector<std::string>& files) {

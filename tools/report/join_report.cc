@@ -8,11 +8,11 @@
 namespace xxl::cli {
 namespace {
 
-constexpr const char* kSideNames[] = {"R", "S"};
+constexpr const char* kSideNames[] = {"left", "right"};
 
 std::string method_text(const JoinPlan& plan) {
   if (plan.method == JoinMethod::sort_merge) return "sort-merge";
-  return plan.build == JoinSide::r ? "hash, R in memory" : "hash, S in memory";
+  return plan.build == JoinSide::r ? "hash, left in memory" : "hash, right in memory";
 }
 
 std::string method_with_reason(const JoinPlan& plan) {
@@ -121,7 +121,7 @@ std::string stats_table(const JoinSubject& subject, const JoinReport& report) {
   std::string out;
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     const JoinReport::Side& of = report.sides[side];
-    const std::string name = std::string("records of ") + kSideNames[side] + ":";
+    const std::string name = std::string(kSideNames[side]) + " records:";
     std::string text = std::to_string(of.records) + ", " + std::to_string(of.matched) + " matched";
     if (of.skipped > 0) text.append(", ").append(std::to_string(of.skipped)).append(" left out");
     if (plan.method == JoinMethod::sort_merge) {

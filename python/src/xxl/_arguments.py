@@ -16,7 +16,7 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 #: Bytes, or a text such as "512M", "4G" or "50%".
 Size = Union[int, str]
 Device = Literal["auto", "gpu", "cpu"]
-How = Literal["inner", "left", "right", "full", "semi", "anti"]
+How = Literal["inner", "left", "right", "full", "outer", "semi", "anti"]
 Method = Literal["auto", "hash", "sort-merge"]
 #: Called with the phase, the bytes done in it, and all bytes of it (0 if that is not known).
 OnProgress = Callable[[str, int, int], object]

@@ -340,9 +340,9 @@ def join_files(
     output: Path | None,
     *,
     record: Pair,
-    keys: str | Sequence[str] | None = None,
-    left_keys: str | Sequence[str] | None = None,
-    right_keys: str | Sequence[str] | None = None,
+    on: str | Sequence[str] | None = None,
+    left_on: str | Sequence[str] | None = None,
+    right_on: str | Sequence[str] | None = None,
     how: How = "inner",
     method: Literal["auto", "sort-merge", "hash"] = "auto",
     presorted: bool | tuple[bool, bool] = False,
@@ -371,15 +371,15 @@ def join_files(
     output: a path; or None, to count rows and write nothing.
     record: "csv", "tsv", "lines", or what records are (xxl.sort_file); of binary records also a
         pair, where the sides differ.
-    keys: as --key of the command line, of both sides: "COLUMN[:TYPE]" of rows, "OFFSET:TYPE" of
-        records, numbers of fields of lines; without them the first column or field, or the key that
-        belongs to the record.
-    left_keys, right_keys: instead, where they differ.
+    on: the keys of both sides, as --on of the command line: "COLUMN[:TYPE]" for CSV and TSV,
+        "OFFSET:TYPE" for records, numbers of fields for lines. Required for CSV and TSV. The
+        default is the first field of lines, or the key that belongs to the record.
+    left_on, right_on: instead of `on`, if the keys of both sides differ.
     how: as of xxl.join.
     method: "sort-merge": rows in order of their keys. "hash" (binary records): the smaller file in
         a table in memory, rows in no particular order.
     presorted: both files, or one of a pair, are in order already: checked, not sorted.
-    layout: what a row consists of: --layout of binary records, -o of lines.
+    layout: what a row of lines or binary records consists of, as --layout of the command line.
     separator: a byte, of text.
     filler: instead of fields that are missing or empty; of text.
     header: of text: the first row of each file is one.
@@ -395,17 +395,14 @@ def join_files(
     >>> _ = open("users.csv", "w").write("id,name\\n1,ann\\n2,bob\\n")
     >>> _ = open("orders.csv", "w").write("user,price\\n2,5\\n2,7\\n")
     >>> xxl.join_files("users.csv", "orders.csv", "both.csv", record="csv", header=True,
-    ...                left_keys="id", right_keys="user").rows
+    ...                left_on="id", right_on="user").rows
     2
     >>> print(open("both.csv").read(), end="")
     id,name,price
     2,bob,5
     2,bob,7
     """
-    if keys is not None:
-        if left_keys is not None or right_keys is not None:
-            raise UsageError("files are joined by `keys`, or by `left_keys` and `right_keys`")
-        left_keys = right_keys = keys
+    left_on, right_on = sides("files", on, left_on, right_on)
     one_of(malformed, "malformed", "error", "skip")
     if verify and output is None:
         raise UsageError("verify needs an output")
@@ -418,12 +415,13 @@ def join_files(
         inputs=[path_bytes(left), path_bytes(right)],
         output=b"" if output is None else path_bytes(output),
         records=_pair(record, "record"),
-        keys=[_texts(left_keys), _texts(right_keys)],
+        left_on=_texts(left_on),
+        right_on=_texts(right_on),
         how=how,
         method=method,
         presorted=[bool(one) for one in _pair(presorted, "presorted")],
         count_only=output is None,
-        columns=layout,
+        layout=layout,
         field_separator=os.fsencode(separator),
         filler=None if filler is None else os.fsencode(filler),
         header=bool(header),

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "job/files/line_join.h"
 #include "job/fixed_sort/fixed_sort_options.h"
@@ -55,10 +56,13 @@ OrderCheck check_order(const SortSpec& spec);
 
 struct JoinSpec : JoinJob, JobMeans {
   std::optional<JoinShape> shape = {};  // which rows, instead of kind
-  std::optional<LineJoin> lines = {};   // -t, -i, -o and -e of join(1), instead of the members
+  std::optional<LineJoin> lines = {};   // -t, -i and -e of join(1), instead of the members
 };
 
 JoinSpec spec_of(const JoinJob& job);
+inline const std::vector<std::string>& keys_of(const JoinJob& job, std::size_t side) {
+  return side == 0 ? job.left_on : job.right_on;
+}
 
 bool is_fixed(const JoinSpec& spec);
 FixedJoinOptions fixed_options(const JoinSpec& spec);

@@ -35,7 +35,7 @@ void refuse_members_of_others(const JoinJob& job, TextKind kind) {
   const bool makes_rows = !writes_records_of_r(job);
   const JoinJob defaults;
   const MemberCheck members[] = {
-      {"columns", !job.columns.empty(), !text || (lines && makes_rows)},
+      {"layout", !job.layout.empty(), !text || (lines && makes_rows)},
       {"field_separator", !job.field_separator.empty(), text},
       {"filler", job.filler.has_value(), text && makes_rows},
       {"header", job.header, text},
@@ -62,23 +62,23 @@ Options common_options(const JoinSpec& spec) {
   return options;
 }
 
-// 0, 1.FIELD or 2.FIELD, with commas between.
-std::vector<RowField> row_fields(std::string_view columns) {
+// 0, 1.FIELD or 2.FIELD, with commas or blanks between.
+std::vector<RowField> row_fields(std::string_view layout) {
   std::vector<RowField> fields;
   while (true) {
-    const std::size_t comma = columns.find(',');
-    const std::string_view column = columns.substr(0, comma);
+    const std::size_t comma = layout.find_first_of(", \t");
+    const std::string_view column = layout.substr(0, comma);
     if (column == "0") {
       fields.push_back({});
     } else if (column.starts_with("1.") || column.starts_with("2.")) {
       fields.push_back({column[0] == '1' ? RowField::Origin::r : RowField::Origin::s,
                         parse_line_field(column.substr(2))});
     } else {
-      throw Error(ErrorCode::usage, "JoinJob::columns: '" + std::string(column) +
-                                        "' is none of 0, 1.FIELD and 2.FIELD");
+      throw Error(ErrorCode::usage,
+                  "layout: '" + std::string(column) + "' is not 0, 1.FIELD or 2.FIELD");
     }
-    if (comma == columns.npos) return fields;
-    columns.remove_prefix(comma + 1);
+    if (comma == layout.npos) return fields;
+    layout.remove_prefix(comma + 1);
   }
 }
 
@@ -86,16 +86,16 @@ LineJoin line_join(const JoinSpec& job) {
   LineJoin lines = job.lines.value_or(LineJoin());
   if (!job.lines) {
     lines.syntax.separator = given_separator(job.field_separator);
-    lines.auto_row = job.columns == "auto";
-    if (!lines.auto_row && !job.columns.empty()) lines.row = row_fields(job.columns);
     lines.filler = job.filler;
     lines.ignore_case = job.ignore_case;
   }
+  lines.auto_row = job.layout == "auto";
+  if (!lines.auto_row && !job.layout.empty()) lines.row = row_fields(job.layout);
   for (std::size_t side = 0; side < kJoinSides; ++side) {
-    for (const std::string& key : job.keys[side]) {
+    for (const std::string& key : split_keys(keys_of(job, side))) {
       lines.key_fields[side].push_back(parse_line_field(key));
     }
-    if (job.keys[side].empty()) lines.key_fields[side].push_back(0);
+    if (keys_of(job, side).empty()) lines.key_fields[side].push_back(0);
   }
   lines.empty_keys_match = job.empty_keys_match;
   lines.records_of_r = writes_records_of_r(job);
@@ -108,8 +108,8 @@ RowJoin row_join(const JoinJob& job) {
     CsvOrder& order = rows.orders[side];
     order.fields =
         fields_of_rows(job.records[side], given_separator(job.field_separator), job.quotes);
-    for (const std::string& key : job.keys[side]) order.keys.push_back(parse_csv_key(key));
-    if (order.keys.empty()) order.keys.push_back({.column = {.index = 0, .name = {}}});
+    for (const std::string& key : split_keys(keys_of(job, side)))
+      order.keys.push_back(parse_csv_key(key));
   }
   rows.filler = job.filler.value_or("");
   rows.suffixes = job.suffixes;
@@ -131,7 +131,7 @@ JoinSpec spec_of(const JoinJob& job) {
     throw Error(ErrorCode::usage, "JoinJob::verify is not for count_only, which writes nothing");
   }
   if (job.inputs[0] == "-" && job.inputs[1] == "-") {
-    throw Error(ErrorCode::usage, "R and S cannot both be standard input");
+    throw Error(ErrorCode::usage, "both inputs are standard input, which can be read only once");
   }
   JoinSpec spec{job, {}};
   set_defaults(spec);
@@ -146,9 +146,9 @@ FixedJoinOptions fixed_options(const JoinSpec& spec) {
   auto options = common_options<FixedJoinOptions>(spec);
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     options.formats[side] =
-        parse_record_format(spec.records[side], spec.keys[side], false, kTextKinds);
+        parse_record_format(spec.records[side], split_keys(keys_of(spec, side)), false, kTextKinds);
   }
-  options.layout = spec.columns;
+  options.layout = spec.layout;
   return options;
 }
 

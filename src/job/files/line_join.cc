@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "join/join_rows.h"
 #include "record/field_keys.h"
 
@@ -20,7 +21,7 @@ std::size_t key_in_rows(const LineJoin& lines) {
     ++field;
   }
   if (lines.row.empty()) return 0;
-  throw Error(ErrorCode::usage, "--part-by needs the key in the rows: add 0 to -o");
+  throw Error(ErrorCode::usage, "--part-by needs the key in the rows: add 0 to --layout");
 }
 
 // Rows are in the order of the key.
@@ -28,7 +29,7 @@ void set_parts(const LineJoin& lines, GeneralJoinOptions& join) {
   if (join.part_by.empty()) return;
   if (parse_line_field(join.part_by) != lines.key_fields[0].front()) {
     throw Error(ErrorCode::usage, "--part-by=" + join.part_by +
-                                      ": parts of a join are by the first field of the key of R, " +
+                                      ": parts of a join are by the first field of the left key, " +
                                       std::to_string(lines.key_fields[0].front() + 1));
   }
   LineFieldSyntax syntax = lines.syntax;
@@ -42,10 +43,28 @@ void set_parts(const LineJoin& lines, GeneralJoinOptions& join) {
 
 }  // namespace
 
-void check_parts_of_keys(std::size_t r, std::size_t s) {
-  if (r == s) return;
-  throw Error(ErrorCode::usage, "R has a key of " + std::to_string(r) + " parts, S one of " +
-                                    std::to_string(s) + ": they must be alike");
+void check_numbers_of_keys(std::size_t left, std::size_t right) {
+  if (left == right) return;
+  throw Error(ErrorCode::usage, format_count(left, "key") + " on the left, " +
+                                    std::to_string(right) +
+                                    " on the right: give as many on both sides");
+}
+
+std::vector<std::string> split_keys(const std::vector<std::string>& lists) {
+  std::vector<std::string> keys;
+  for (const std::string& list : lists) {
+    bool quoted = false;
+    keys.emplace_back();
+    for (const char c : list) {
+      quoted ^= c == '"';
+      if (c == ',' && !quoted) {
+        keys.emplace_back();
+      } else {
+        keys.back().push_back(c);
+      }
+    }
+  }
+  return keys;
 }
 
 std::size_t parse_line_field(std::string_view text) {
@@ -53,7 +72,9 @@ std::size_t parse_line_field(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number == 0) {
     throw Error(ErrorCode::usage,
-                "'" + std::string(text) + "' is no field of lines: give its number, from 1");
+                "'" + std::string(text) +
+                    "' is not a field of lines: give its number, from 1 (for a CSV file add "
+                    "--record=csv)");
   }
   return number - 1;
 }
@@ -64,7 +85,7 @@ void set_records_of_r(GeneralJoinOptions& join) {
 }
 
 void set_lines(const LineJoin& lines, GeneralJoinOptions& join) {
-  check_parts_of_keys(lines.key_fields[0].size(), lines.key_fields[1].size());
+  check_numbers_of_keys(lines.key_fields[0].size(), lines.key_fields[1].size());
   set_parts(lines, join);
   const auto format = std::make_shared<LineRowFormat>();
   format->syntax = lines.syntax;

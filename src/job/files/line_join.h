@@ -17,8 +17,8 @@ namespace xxl {
 struct LineJoin {
   LineFieldSyntax syntax;
   std::array<std::vector<std::size_t>, kJoinSides> key_fields;  // from 0; as many on both sides
-  std::vector<RowField> row;  // -o; none: the key, R's other fields, S's other fields
-  bool auto_row = false;      // -o auto: as many fields of each side as its first line has
+  std::vector<RowField> row;  // none: the key, then the other fields of the left and of the right
+  bool auto_row = false;      // instead: as many fields of each side as its first line has
   std::optional<std::string> filler;
   bool ignore_case = false;
   bool empty_keys_match = true;  // otherwise like NULL in SQL
@@ -28,13 +28,15 @@ struct LineJoin {
 // Completes `join`, of which the inputs and the shape are set. Throws Error{usage}.
 void set_lines(const LineJoin& lines, GeneralJoinOptions& join);
 
+// Keys that are separated by commas; a comma in quotes belongs to a name.
+std::vector<std::string> split_keys(const std::vector<std::string>& lists);
 // The number of a field, from 1, as an index. Throws Error{usage}.
 std::size_t parse_line_field(std::string_view text);
 
 // Rows that are records of R as they are.
 void set_records_of_r(GeneralJoinOptions& join);
 
-// Throws Error{usage} unless the keys of R and S have as many parts.
-void check_parts_of_keys(std::size_t r, std::size_t s);
+// Throws Error{usage} unless both sides have as many keys.
+void check_numbers_of_keys(std::size_t left, std::size_t right);
 
 }  // namespace xxl

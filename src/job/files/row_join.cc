@@ -1,12 +1,16 @@
 #include "job/files/row_join.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "base/units.h"
+#include "io/codec.h"
 #include "job/files/line_join.h"
 #include "job/files/row_sort.h"
 #include "join/csv_join_rows.h"
@@ -14,6 +18,8 @@
 
 namespace xxl {
 namespace {
+
+constexpr std::size_t kHeaderBytes = 64 * kKiB;  // as much is read for a message
 
 // The rows of one side: names of columns are looked up in a header, and the number of columns is
 // known from the first row.
@@ -47,18 +53,73 @@ void check_header(std::string_view header, FieldSyntax syntax, const std::string
               0);
 }
 
+// The names of the columns of a file that can be read again; none of others.
+std::vector<std::string> names_in(const std::string& path, FieldSyntax fields) {
+  std::vector<std::string> names;
+  if (!std::filesystem::is_regular_file(path)) return names;
+  std::string start(kHeaderBytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(file.gcount()));
+  const std::size_t end = start.find('\n');
+  if (end == start.npos) return names;
+  std::string_view row(start.data(), end);
+  if (row.ends_with('\r')) row.remove_suffix(1);
+  RowFields header;
+  header.parse(without_byte_order_mark(row), fields);
+  if (header.fault()) return names;
+  for (const FieldSpan& field : header) field.append_value(names.emplace_back());
+  return names;
+}
+
+// Without keys, says which columns there are.
+void check_has_keys(const RowJoin& rows, const GeneralJoinOptions& join) {
+  if (!rows.orders[0].keys.empty() || !rows.orders[1].keys.empty()) return;
+  std::array<std::vector<std::string>, kJoinSides> names;
+  for (std::size_t side = 0; join.syntax.header && side < kJoinSides; ++side) {
+    const std::string& path = join.inputs[side];
+    if (join.compressed_by_suffix && io::codec_of(path) != Codec::none) continue;
+    names[side] = names_in(path, rows.orders[side].fields);
+  }
+  throw Error(ErrorCode::usage, no_keys_message(names[0], names[1]));
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text.append(text.empty() ? "" : ", ").append(quote_controls(name));
+  }
+  return text;
+}
+
+// How a key names a column.
+std::string key_named(const std::string& name) {
+  const bool is_plain = std::ranges::all_of(
+      name, [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+  return is_plain && !name.empty() ? name : "COLUMN";
+}
+
+std::string as_given(const CsvColumn& column) {
+  return column.name.empty() ? std::to_string(column.index + 1) : quote_controls(column.name);
+}
+
+// "id is a number"
+std::string described(const CsvKey& key) {
+  return (key.column.name.empty() ? "column " : "") + as_given(key.column) + " is " +
+         std::string(type_word(key.type)) + (key.descending ? ", descending" : "");
+}
+
 void check_types_of_keys(const RowSides& sides) {
-  check_parts_of_keys(sides[0].order.keys.size(), sides[1].order.keys.size());
+  check_numbers_of_keys(sides[0].order.keys.size(), sides[1].order.keys.size());
   for (std::size_t i = 0; i < sides[0].order.keys.size(); ++i) {
     const CsvKey& r = sides[0].order.keys[i];
     const CsvKey& s = sides[1].order.keys[i];
     if (r.type == s.type && r.descending == s.descending) continue;
-    const auto described = [](const CsvKey& key) {
-      return std::string(type_word(key.type)) + (key.descending ? ", descending" : "");
-    };
-    throw Error(ErrorCode::usage, "key " + std::to_string(i + 1) + " is " + described(r) +
-                                      " on the left and " + described(s) +
-                                      " on the right: give both the same type and direction");
+    throw Error(
+        ErrorCode::usage,
+        "key " + std::to_string(i + 1) + ": " + described(r) + " on the left, " + described(s) +
+            " on the right; give both the same type, as in --right-on=" + as_given(s.column) + ":" +
+            std::string(type_word(r.type)) + (r.descending ? ":desc" : ""));
   }
 }
 
@@ -117,7 +178,7 @@ void set_parts(const RowJoin& rows, const std::shared_ptr<RowSides>& sides,
   if (parse_csv_key(join.part_by).column != rows.orders[0].keys.front().column) {
     throw Error(ErrorCode::usage,
                 "--part-by=" + join.part_by +
-                    ": parts of a join are by the first column of the key of R, as "
+                    ": parts of a join are by the first column of the left key, as "
                     "it is given there");
   }
   join.keys_of_parts = [sides, of_r = rows.records_of_r] {
@@ -130,7 +191,26 @@ void set_parts(const RowJoin& rows, const std::shared_ptr<RowSides>& sides,
 
 }  // namespace
 
+std::string no_keys_message(const std::vector<std::string>& left,
+                            const std::vector<std::string>& right) {
+  std::vector<std::string> common;
+  for (const std::string& name : left) {
+    if (std::ranges::count(right, name) == 1 && std::ranges::count(left, name) == 1) {
+      common.push_back(name);
+    }
+  }
+  std::string message = "say what to join by: ";
+  if (!common.empty()) {
+    return message + "--on=" + key_named(common.front()) + " (both files have " +
+           (common.size() == 1 ? "the column " : "the columns ") + listed(common) + ")";
+  }
+  message.append("--on=COLUMN, or --left-on=COLUMN --right-on=COLUMN");
+  if (left.empty() || right.empty()) return message;
+  return message + " (left: " + listed(left) + "; right: " + listed(right) + ")";
+}
+
 void set_rows(const RowJoin& rows, GeneralJoinOptions& join) {
+  check_has_keys(rows, join);
   const auto sides = std::make_shared<RowSides>();
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     check_names_of_columns(rows.orders[side], join.syntax.header);

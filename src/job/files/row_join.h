@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "job/join/general_join_options.h"
 #include "record/csv_order.h"
@@ -16,6 +17,11 @@ struct RowJoin {
   bool empty_keys_match = true;                                 // otherwise like NULL in SQL
   bool records_of_r = false;  // rows are rows of R as they are (semi and anti joins)
 };
+
+// What to say where rows are joined without a key: what they could be joined by. `left` and `right`
+// are the names of the columns; empty if they are not known.
+std::string no_keys_message(const std::vector<std::string>& left,
+                            const std::vector<std::string>& right);
 
 // Completes `join`, of which the inputs, the shape and syntax.header are set. Throws Error{usage}.
 void set_rows(const RowJoin& rows, GeneralJoinOptions& join);

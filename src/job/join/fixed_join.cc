@@ -22,7 +22,7 @@ void check_key_of_parts(const FixedJoinOptions& options) {
   part_by_field(options.part_by, by_parts.key.front().descending, by_parts);
   if (by_parts.key.size() != options.formats[0].key.size()) {
     throw Error(ErrorCode::usage, "--part-by=" + options.part_by +
-                                      ": parts of a join are by the first field of the key of R");
+                                      ": parts of a join are by the first field of the left key");
   }
   if (!RowLayout(options.formats, options.kind, options.layout).first_key()) {
     throw Error(ErrorCode::usage, "--part-by needs the key in the rows: add 0 to the layout");

@@ -280,7 +280,7 @@ void GeneralJoining::form_runs() {
     if (each.is_presorted()) continue;
     meter_.begin(Phase::forming_runs, each.inputs().size_known ? each.inputs().bytes : 0);
     each.form_runs();
-    meter_.end(which == JoinSide::r ? "form runs of R" : "form runs of S");
+    meter_.end(which == JoinSide::r ? "form left runs" : "form right runs");
   }
 }
 

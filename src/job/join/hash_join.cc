@@ -33,7 +33,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 const char* side_name(JoinSide side) {
-  return side == JoinSide::r ? "R" : "S";
+  return side == JoinSide::r ? "the left side" : "the right side";
 }
 std::size_t index_of(JoinSide side) {
   return static_cast<std::size_t>(side);

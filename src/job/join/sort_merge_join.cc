@@ -38,7 +38,7 @@ using Clock = std::chrono::steady_clock;
 // With less memory all of it is worth using: two sides share it.
 constexpr std::uint64_t kAmpleForBothSides = kGiB;
 
-constexpr std::array<const char*, kJoinSides> kSideNames = {"R", "S"};
+constexpr std::array<const char*, kJoinSides> kSideNames = {"left", "right"};
 
 // One join.
 class SortMergeJoin {

@@ -110,28 +110,38 @@ TEST_F(FileJobs, SortRecordsOfAFixedSize) {
 
 TEST_F(FileJobs, JoinLinesAsJoin1Does) {
   EXPECT_EQ(joined({}, "b 2\na 1\n", "a x\nc y\n"), "a 1 x\n");
-  EXPECT_EQ(joined({.kind = JoinKind::left, .columns = "1.2,2.2,0", .filler = "-"}, "b 2\na 1\n",
-                   "a x\n"),
-            "1 x a\n2 - b\n");
-  EXPECT_EQ(joined({.keys = {{{"2"}, {"1"}}}, .field_separator = ":", .ignore_case = true}, "x:K\n",
-                   "k:y\n"),
-            "K:x:y\n");
+  EXPECT_EQ(
+      joined({.kind = JoinKind::left, .layout = "1.2,2.2,0", .filler = "-"}, "b 2\na 1\n", "a x\n"),
+      "1 x a\n2 - b\n");
+  EXPECT_EQ(
+      joined({.left_on = {"2"}, .right_on = {"1"}, .field_separator = ":", .ignore_case = true},
+             "x:K\n", "k:y\n"),
+      "K:x:y\n");
   EXPECT_EQ(joined({.kind = JoinKind::anti}, "b 2\na 1\n", "a x\n"), "b 2\n");
-  EXPECT_EQ(joined({.columns = "auto", .empty_keys_match = false}, "a 1\n", "a 2\n"), "a 1 2\n");
+  EXPECT_EQ(joined({.layout = "auto", .empty_keys_match = false}, "a 1\n", "a 2\n"), "a 1 2\n");
 }
 
 TEST_F(FileJobs, JoinRowsAndRecords) {
-  EXPECT_EQ(
-      joined({.records = {"tsv", "tsv"}, .filler = "-", .quotes = false}, "1\t\"x\t\n", "1\ty\n"),
-      "1\t\"x\t-\ty\n");
-  EXPECT_EQ(joined({.records = {"csv", "csv"}, .kind = JoinKind::full, .header = true},
+  EXPECT_EQ(joined({.records = {"tsv", "tsv"},
+                    .left_on = {"1"},
+                    .right_on = {"1"},
+                    .filler = "-",
+                    .quotes = false},
+                   "1\t\"x\t\n", "1\ty\n"),
+            "1\t\"x\t-\ty\n");
+  EXPECT_EQ(joined({.records = {"csv", "csv"},
+                    .left_on = {"k"},
+                    .right_on = {"k"},
+                    .kind = JoinKind::full,
+                    .header = true},
                    "k,v\n1,a\n", "k,v\n2,b\n"),
             "k,v_1,v_2\n1,a,\n2,,b\n");
-  EXPECT_EQ(
-      joined(
-          {.records = {"fixed:2", "fixed:3"}, .keys = {{{"0:u8"}, {"0:u8"}}}, .columns = "0,2.1:2"},
-          "bxay", "a12c34"),
-      "a12");
+  EXPECT_EQ(joined({.records = {"fixed:2", "fixed:3"},
+                    .left_on = {"0:u8"},
+                    .right_on = {"0:u8"},
+                    .layout = "0,2.1:2"},
+                   "bxay", "a12c34"),
+            "a12");
 }
 
 TEST_F(FileJobs, MembersOfOtherRecordsAreRefused) {
@@ -160,12 +170,12 @@ TEST_F(FileJobs, MembersOfOtherRecordsAreRefused) {
             "records of csv and of lines cannot be joined with each other");
   EXPECT_EQ(join_message({.method = JoinMethod::hash}),
             "JoinJob::method is not for records of lines");
-  EXPECT_EQ(join_message({.columns = "3.1"}),
-            "JoinJob::columns: '3.1' is none of 0, 1.FIELD and 2.FIELD");
-  EXPECT_EQ(join_message({.keys = {{{"x"}, {"1"}}}}),
-            "'x' is no field of lines: give its number, from 1");
-  EXPECT_EQ(join_message({.keys = {{{"1", "2"}, {"1"}}}}),
-            "R has a key of 2 parts, S one of 1: they must be alike");
+  EXPECT_EQ(join_message({.layout = "3.1"}), "layout: '3.1' is not 0, 1.FIELD or 2.FIELD");
+  EXPECT_EQ(join_message({.left_on = {"x"}, .right_on = {"1"}}),
+            "'x' is not a field of lines: give its number, from 1 (for a CSV file add "
+            "--record=csv)");
+  EXPECT_EQ(join_message({.left_on = {"1,2"}, .right_on = {"1"}}),
+            "2 keys on the left, 1 on the right: give as many on both sides");
 }
 
 TEST_F(FileJobs, PlanAndCheckTellBeforeAnythingIsWritten) {
