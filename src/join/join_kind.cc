@@ -13,8 +13,9 @@ JoinKind parse_join_kind(std::string_view word) {
   if (word == "full" || word == "outer") return JoinKind::full;
   if (word == "semi") return JoinKind::semi;
   if (word == "anti") return JoinKind::anti;
-  throw Error(ErrorCode::usage, "'" + std::string(word) +
-                                    "' is not a kind of join: use inner, left, right, full (or outer), semi or anti");
+  throw Error(ErrorCode::usage,
+              "'" + std::string(word) +
+                  "' is not a kind of join: use inner, left, right, full (or outer), semi or anti");
 }
 
 }  // namespace xxl

@@ -16,8 +16,8 @@ using cli::Scope;
 using cli::ValueKind;
 
 constexpr auto kWithJob = std::to_array<std::string_view>(
-    {"record", "record1", "record2", "key", "left-on", "right-on", "seed", "random-source", "output",
-     "parts", "part-bytes", "part-by", "buffer-size", "temporary-directory",
+    {"record", "record1", "record2", "key", "left-on", "right-on", "seed", "random-source",
+     "output", "parts", "part-bytes", "part-by", "buffer-size", "temporary-directory",
      // GPUs are simulated.
      "device", "gpu-memory", "multi-gpu", "gpu-merge"});
 

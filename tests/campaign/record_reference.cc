@@ -262,8 +262,9 @@ std::size_t joined_bytes(const Job& job) {
 }
 
 std::optional<std::string> join_reference(const Job& job, std::string_view r, std::string_view s) {
-  if (!has_only(job.options, {"--record", "--record1", "--record2", "--key", "--left-on", "--right-on",
-                              "--how", "--presorted", "--check-order", "--nocheck-order"}))
+  if (!has_only(job.options,
+                {"--record", "--record1", "--record2", "--key", "--left-on", "--right-on", "--how",
+                 "--presorted", "--check-order", "--nocheck-order"}))
     return std::nullopt;
   const RecordFormat format = format_of(job);
   const RecordFormat format_of_s = format_of(job, Side::s);
