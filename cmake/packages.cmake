@@ -1,0 +1,47 @@
+# The libraries that every build needs. What is missing is said at once, with the command that installs it.
+set(XXL_MISSING)
+
+# As find_package, of the package `name`.
+macro(xxl_find_package name)
+  find_package(${name} QUIET ${ARGN})
+  if(NOT ${name}_FOUND)
+    list(APPEND XXL_MISSING ${name})
+  endif()
+endmacro()
+
+# The target PkgConfig::`name` of the library that pkg-config calls `module`.
+macro(xxl_find_module name module)
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(${name} QUIET IMPORTED_TARGET ${module})
+  endif()
+  if(TARGET PkgConfig::${name})
+    list(APPEND XXL_LIBRARIES PkgConfig::${name})
+  else()
+    list(APPEND XXL_MISSING ${module})
+  endif()
+endmacro()
+
+find_package(Threads REQUIRED)
+xxl_find_package(TBB)
+xxl_find_package(PkgConfig)
+set(Boost_USE_STATIC_LIBS ${XXL_PORTABLE})
+xxl_find_package(Boost COMPONENTS program_options)
+find_path(XXL_JSON_DIR nlohmann/json.hpp)  # headers only; where compilers look anyway
+if(NOT XXL_JSON_DIR)
+  list(APPEND XXL_MISSING nlohmann/json.hpp)
+endif()
+set(XXL_LIBRARIES)
+xxl_find_module(uring liburing)
+xxl_find_module(xxhash libxxhash)
+xxl_find_module(nettle nettle)
+xxl_find_module(zlib zlib)
+xxl_find_module(zstd libzstd)
+xxl_find_module(lz4 liblz4)
+xxl_find_module(lzma liblzma)
+xxl_find_package(BZip2)
+list(APPEND XXL_LIBRARIES BZip2::BZip2)
+
+if(XXL_MISSING)
+  list(JOIN XXL_MISSING ", " XXL_MISSING)
+  message(FATAL_ERROR " not installed: ${XXL_MISSING}. To install what is missing: scripts/install_packages.sh")
+endif()
