@@ -34,26 +34,26 @@ namespace xxl {
 // not apply to the format must keep their default. Otherwise Error{usage} is thrown.
 struct JoinJob : FileJob {
   std::array<std::string, kJoinSides> inputs;  // left and right; one may be "-", standard input
-  // lines, csv or tsv, both alike; or of fixed sizes, as SortJob::record.
+  // The formats: both lines, both csv or both tsv, or fixed-size records as in SortJob.
   std::array<std::string, kJoinSides> records = {"lines", "lines"};
   // The keys of the left and of the right input, in order of significance. Both sides have as many,
   // of the same types. For lines a key is the number of a field, from 1 (default: the first field).
   // For CSV and TSV it is COLUMN[:TYPE][:desc], and required. For records of fixed sizes it is
   // OFFSET:TYPE[:desc] (default: the key that belongs to the record).
   std::vector<std::string> left_on, right_on;
-  // Which rows.
+  // The rows to write.
   JoinKind kind = JoinKind::inner;
-  // How they are found.
+  // The method of the join.
   JoinMethod method = JoinMethod::automatic;
-  std::array<bool, kJoinSides> presorted{};  // in order already: checked, not sorted
-  bool count_only = false;                   // only counts rows: nothing is written
+  std::array<bool, kJoinSides> presorted{};  // whether an input is sorted: checked, not sorted
+  bool count_only = false;                   // count rows, and write nothing
   // What a row consists of. For lines, join(1)'s list of fields: 0 (the key), 1.FIELD, 2.FIELD,
   // separated by commas, or auto. For records of fixed sizes: 0, 1.OFFSET:BYTES, 2.OFFSET:BYTES,
-  // m (one byte: 1 if the row has a left record, plus 2 if it has a right one). Empty: the key
-  // once, then the rest of the left and of the right record; for semi and anti joins, the record.
+  // m. One byte m is 1 if the row has a left record, plus 2 if it has a right one. Default: the key
+  // once, then the rest of the left and of the right record. Semi and anti joins: the record.
   std::string layout;
 
-  // Of text.
+  // For lines and rows.
   std::string field_separator;        // see SortJob
   std::optional<std::string> filler;  // written in place of missing and empty fields
   bool header = false;                // the first record of each input is a header
@@ -63,9 +63,9 @@ struct JoinJob : FileJob {
   bool ignore_case = false;
   bool zero_terminated = false;
 
-  // Of rows.
+  // For rows.
   bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
-  bool quotes = true;           // of fields; otherwise they are bytes, and each line is a row
+  bool quotes = true;  // fields may be quoted; otherwise quotes are bytes, and each line is a row
   // Suffixes of column names that both sides have.
   std::array<std::string, kJoinSides> suffixes = {"_1", "_2"};
 };

@@ -59,13 +59,13 @@ struct SortJob : FileJob {
   bool stable = false;           // lines with equal keys keep their order
   bool zero_terminated = false;  // lines end with a zero byte
 
-  // Of rows.
+  // For rows.
   bool empty_last = false;  // empty fields come after all others; otherwise before
   // Where rows go with no number or date in a key of that type: error (they are malformed), first,
   // or last; behind empty ones of that end, by the text of the field.
   std::string invalid = "error";
   bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
-  bool quotes = true;           // of fields; otherwise they are bytes, and each line is a row
+  bool quotes = true;           // fields may be quoted; otherwise quotes are bytes
 };
 
 // The plan of a sort.

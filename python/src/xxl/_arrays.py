@@ -126,8 +126,8 @@ def sort_array(
 ) -> ArrayReport:
     """Sort an array stably, in place or to another array.
 
-    array: contiguous, of one dimension, in the byte order of the machine. Integers, bool, float16 to
-        float64, datetime64, timedelta64, bytes, or structured.
+    array: contiguous, of one dimension, in the byte order of the machine. Integers, bool, float16
+        to float64, datetime64, timedelta64, bytes, or structured.
     by: a field of a structured array, or a list of fields and of tuples of a field and "desc" or
         "asc". Default: all fields.
     descending: the highest value first, unless a field has a word of its own.
@@ -137,7 +137,7 @@ def sort_array(
     threads: threads on the CPU. Default: one for each core.
 
     NaN and NaT come after all others, or first if descending. NaNs are in the order of their bits.
-    -0.0 comes before 0.0. The CPU needs memory for a copy. Ctrl-C takes effect when the sort is over.
+    -0.0 comes before 0.0. The CPU needs memory for a copy. Ctrl-C works when the sort is over.
 
     Raises xxl.Error.
 

@@ -141,8 +141,8 @@ def sort_file(
     """Sort files of binary records or lines, as ``xxl sort`` does.
 
     The output appears complete or not at all. An existing file survives any failure, and may be one
-    of the inputs. Files named .gz, .zst or .lz4 are read and written compressed. Files named .bz2 or
-    .xz can be read.
+    of the inputs. Files named .gz, .zst or .lz4 are read and written compressed. Files named .bz2
+    or .xz can be read.
 
     inputs: a path, or several paths, which are sorted together.
     record: "u32", "u64", "i32", "i64", "f32", "f64", "kv32", "kv64", "gensort", "fixed:N" or
@@ -270,8 +270,8 @@ def sort_csv(
 
     inputs, output, verify, scratch_compress, device, gpus, gpu_memory: see xxl.sort_file.
     memory, scratch, threads, progress: see xxl.sort.
-    by: a column, or a list of columns and of tuples of a column and words. A column is a name in the
-        header, or a number from 1. Words: "text" (by bytes, the default), "number" (decimal, of any
+    by: a column, or a list of columns and of tuples of a column and words. A column is a name in
+        the header, or a number from 1. Words: "text" (by bytes, the default), "number" (decimal, of any
         length), "integer" or "date" (ISO 8601), and "desc".
     header: the first row of each input is a header, the same in all of them, and written once.
     separator: one byte; "\\t" for TSV.
@@ -366,29 +366,30 @@ def join_files(
     gpu_memory: Size | None = None,
     progress: OnProgress | None = None,
 ) -> JoinReport:
-    """Joins two files in any order, as ``xxl join`` does: of CSV, of binary records, or of lines.
+    """Join two files in any order, as ``xxl join`` does: CSV, binary records or lines.
 
-    output: a path; or None, to count rows and write nothing.
-    record: "csv", "tsv", "lines", or what records are (xxl.sort_file); of binary records also a
-        pair, where the sides differ.
-    on: the keys of both sides, as --on of the command line: "COLUMN[:TYPE]" for CSV and TSV,
-        "OFFSET:TYPE" for records, numbers of fields for lines. Required for CSV and TSV. The
-        default is the first field of lines, or the key that belongs to the record.
+    output: a path, or None to count rows and write nothing.
+    record: "csv", "tsv", "lines", or a type of binary records (see xxl.sort_file). A pair if the
+        types of the two sides differ.
+    on: the keys of both sides. "COLUMN[:TYPE]" for CSV and TSV, "OFFSET:TYPE" for binary records,
+        field numbers for lines. Required for CSV and TSV. Default: the first field of lines, or the
+        key of the record type.
     left_on, right_on: instead of `on`, if the keys of both sides differ.
-    how: as of xxl.join.
-    method: "sort-merge": rows in order of their keys. "hash" (binary records): the smaller file in
-        a table in memory, rows in no particular order.
-    presorted: both files, or one of a pair, are in order already: checked, not sorted.
-    layout: what a row of lines or binary records consists of, as --layout of the command line.
-    separator: a byte, of text.
-    filler: instead of fields that are missing or empty; of text.
-    header: of text: the first row of each file is one.
-    empty_keys_match: of text: otherwise they are like NULL in SQL.
-    ignore_case, zero_terminated: of lines.
-    malformed: of CSV: "error", or "skip" to leave such rows out and count them.
-    quotes: of CSV: as of xxl.sort_csv.
-    suffixes: of CSV: of names of columns that both sides have.
-    memory, scratch, threads, progress: as of xxl.sort; the others as of xxl.sort_file.
+    how: see xxl.join.
+    method: "sort-merge" for rows in the order of their keys. "hash" (binary records) keeps the
+        smaller file in memory, and rows come in no particular order.
+    presorted: whether both files are sorted, or a pair, one for each file. They are checked.
+    layout: the contents of an output row of lines or binary records (--layout).
+    separator: one byte, for lines and CSV.
+    filler: written in place of missing and empty fields, for lines and CSV.
+    header: whether the first row of each file is a header, for lines and CSV.
+    empty_keys_match: if False, empty fields match nothing, as NULL in SQL.
+    ignore_case, zero_terminated: for lines.
+    malformed: "error", or "skip" to leave such rows of CSV out and count them.
+    quotes: see xxl.sort_csv.
+    suffixes: suffixes of CSV column names that both sides have.
+    memory, scratch, threads, progress: see xxl.sort.
+    verify, scratch_compress, device, gpus, gpu_memory: see xxl.sort_file.
 
     Raises xxl.Error.
 

@@ -201,8 +201,8 @@ def join(
     left, right, memory, scratch, threads, batch_rows, progress: see xxl.sort.
     on: a column of both tables, or a list. Null equals nothing.
     left_on, right_on: instead of ``on``, if names differ.
-    how: "inner", "left" (also unmatched left rows), "right", "full", "semi" (left rows with a match)
-        or "anti" (left rows without one).
+    how: "inner", "left" (also unmatched left rows), "right", "full", "semi" (left rows with a
+        match) or "anti" (left rows without one).
     method: "auto" and "hash" as above; "sort-merge" for rows in the order of their keys.
     suffix: added to names of right columns that the left table has as well.
 
