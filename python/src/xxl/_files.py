@@ -271,8 +271,8 @@ def sort_csv(
     inputs, output, verify, scratch_compress, device, gpus, gpu_memory: see xxl.sort_file.
     memory, scratch, threads, progress: see xxl.sort.
     by: a column, or a list of columns and of tuples of a column and words. A column is a name in
-        the header, or a number from 1. Words: "text" (by bytes, the default), "number" (decimal, of any
-        length), "integer" or "date" (ISO 8601), and "desc".
+        the header, or a number from 1. Words: "text" (by bytes, the default), "number" (decimal, of
+        any length), "integer" or "date" (ISO 8601), and "desc".
     header: the first row of each input is a header, the same in all of them, and written once.
     separator: one byte; "\\t" for TSV.
     reverse: descending, unless a key says otherwise.
