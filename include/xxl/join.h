@@ -64,6 +64,7 @@ struct JoinJob : FileJob {
   bool zero_terminated = false;
 
   // For rows.
+  std::vector<std::string> nulls = {};  // texts of fields that count as empty, such as NA
   bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
   bool quotes = true;  // fields may be quoted; otherwise quotes are bytes, and each line is a row
   // Suffixes of column names that both sides have.

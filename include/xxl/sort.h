@@ -32,8 +32,8 @@ struct SortJob : FileJob {
   // The format: lines, csv, tsv, or u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:N.
   std::string record = "lines";
   // Keys in order of significance. Empty: the key of the format.
-  // For lines POS1[,POS2] with the letters of sort(1), for rows COLUMN[:TYPE][:desc], for
-  // fixed-size records OFFSET:TYPE[:desc].
+  // For lines POS1[,POS2] with the letters of sort(1), for rows COLUMN[:TYPE][:desc] (several
+  // with commas between), for fixed-size records OFFSET:TYPE[:desc].
   std::vector<std::string> keys;
   bool unique = false;                 // only the first record of each key
   bool merge_only = false;             // merge the inputs, which are sorted
@@ -60,7 +60,8 @@ struct SortJob : FileJob {
   bool zero_terminated = false;  // lines end with a zero byte
 
   // For rows.
-  bool empty_last = false;  // empty fields come after all others; otherwise before
+  bool empty_last = false;              // empty fields come after all others; otherwise before
+  std::vector<std::string> nulls = {};  // texts of fields that count as empty, such as NA
   // Where rows go with no number or date in a key of that type: error (they are malformed), first,
   // or last; behind empty ones of that end, by the text of the field.
   std::string invalid = "error";

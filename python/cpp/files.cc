@@ -71,6 +71,7 @@ nb::dict sort_files_of(const Means& means, nb::object callback, const nb::kwargs
   fields.take("stable", job.stable);
   fields.take("zero_terminated", job.zero_terminated);
   fields.take("empty_last", job.empty_last);
+  fields.take("nulls", job.nulls);
   fields.take("invalid", job.invalid);
   fields.take("skip_malformed", job.skip_malformed);
   fields.take("quotes", job.quotes);
@@ -109,6 +110,7 @@ nb::dict join_files_of(const Means& means, nb::object callback, const nb::kwargs
   fields.take("filler", job.filler);
   fields.take("header", job.header);
   fields.take("empty_keys_match", job.empty_keys_match);
+  fields.take("nulls", job.nulls);
   fields.take("ignore_case", job.ignore_case);
   fields.take("zero_terminated", job.zero_terminated);
   fields.take("skip_malformed", job.skip_malformed);

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
-#include "record/byte_string_key.h"
 #include "record/decimal.h"
-#include "record/digits.h"
-#include "record/iso_date.h"
 #include "record/key_stretch.h"
 
 namespace xxl {
@@ -22,138 +20,9 @@ constexpr char kEmptyLast = '\xff';
 // Text ends with kTextEnd (byte_string_key.h).
 constexpr char kTextEnd = '\x00';
 
-// Numbers: the first byte is kZeroNumber, or for a positive number one of the others; then digits
-// two by two. Negative numbers have all bits inverted.
-constexpr unsigned char kZeroNumber = 0x80;
-constexpr unsigned char kTinyNumber = 0x81;   // point < kLeastPoint: 8 bytes of point follow
-constexpr unsigned char kLeastNumber = 0x90;  // point == kLeastPoint
-constexpr unsigned char kHugeNumber = 0xf0;   // point > kGreatestPoint: 8 bytes of point follow
-constexpr std::int64_t kLeastPoint = -32;
-constexpr std::int64_t kGreatestPoint = 62;
-static_assert(kLeastNumber + kGreatestPoint - kLeastPoint < kHugeNumber);
-
 // Bytes after the limit need not be the key's.
 void cut(std::size_t start, std::size_t limit, std::string& key) {
   if (key.size() - start > limit) key.resize(start + limit);
-}
-
-template <class Number>
-void append_big_endian(Number number, unsigned bytes, std::string& key) {
-  while (bytes-- > 0) key.push_back(static_cast<char>(number >> (8 * bytes)));
-}
-
-// A field's value.
-void append_text(const FieldSpan& field, KeyStretch& stretch) {
-  std::string_view rest = field.content;
-  while (!rest.empty() && stretch.wants_more()) {
-    std::string_view piece = stretch.piece_of(rest);
-    const std::size_t quote = field.escaped ? piece.find(kQuote) : piece.npos;
-    if (quote != piece.npos) piece = piece.substr(0, quote + 1);
-    const std::size_t from = stretch.key().size();
-    stretch.key().append(piece);
-    delimit_byte_string(stretch.key(), from, false);
-    stretch.take();
-    rest.remove_prefix(piece.size() + (quote != piece.npos ? 1 : 0));  // one of two quotes
-  }
-}
-
-// Digits two by two, each pair a byte: twice the pair, plus 1 if more follow. So the last byte of a
-// number is marked as the last, and a number is below one that continues after it.
-void append_digits(const Decimal& number, KeyStretch& stretch) {
-  std::string& key = stretch.key();
-  const std::size_t count = number.digits();
-  const auto digit = [&number](std::size_t i) {
-    return static_cast<unsigned>(
-        (i < number.whole.size() ? number.whole[i] : number.fraction[i - number.whole.size()]) -
-        '0');
-  };
-  for (std::size_t i = 0; i < count; i += 2) {
-    const unsigned pair = digit(i) * 10 + (i + 1 < count ? digit(i + 1) : 0);
-    const auto byte = static_cast<char>(2 * pair + (i + 2 < count ? 1 : 0));
-    key.push_back(number.negative ? static_cast<char>(~byte) : byte);
-    if (i % KeyStretch::kPieceBytes == KeyStretch::kPieceBytes - 2 && !stretch.take()) return;
-  }
-  stretch.take();
-}
-
-void append_number(const Decimal& number, KeyStretch& stretch) {
-  std::string& key = stretch.key();
-  if (number.is_zero()) {
-    key.push_back(static_cast<char>(kZeroNumber));
-    stretch.take();
-    return;
-  }
-  const std::size_t start = key.size();
-  if (number.point >= kLeastPoint && number.point <= kGreatestPoint) {
-    key.push_back(static_cast<char>(kLeastNumber + (number.point - kLeastPoint)));
-  } else {
-    key.push_back(static_cast<char>(number.point < 0 ? kTinyNumber : kHugeNumber));
-    append_big_endian(static_cast<std::uint64_t>(number.point) ^ (std::uint64_t{1} << 63), 8, key);
-  }
-  if (number.negative) invert_bits(key, start);
-  append_digits(number, stretch);
-}
-
-bool is_integer(std::string_view text) {
-  text = trim_blanks(text);
-  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
-}
-
-// Seconds in 39 bits and a bit that says whether nanoseconds follow. The first byte is 1 to 149, as
-// the year 9999 ends before second 2^32 x 74.
-void append_moment(const Moment& moment, std::string& key) {
-  constexpr std::int64_t kTwoDays = 2 * 86400;  // an offset may lead to before the year 0
-  const auto seconds = static_cast<std::uint64_t>(moment.seconds + kTwoDays);
-  const bool has_fraction = moment.nanoseconds != 0;
-  append_big_endian((std::uint64_t{1} << 32) + 2 * seconds + (has_fraction ? 1 : 0), 5, key);
-  if (has_fraction) append_big_endian(moment.nanoseconds, 4, key);
-}
-
-const char* type_in_words(CsvType type) {
-  switch (type) {
-    case CsvType::text:
-      return "a text";
-    case CsvType::number:
-      return "a number";
-    case CsvType::integer:
-      return "an integer";
-    case CsvType::date:
-      return "a date (ISO 8601)";
-  }
-  return "";
-}
-
-// Appends the value of a field that is not empty; false if it is not of the type.
-bool append_value(CsvType type, std::string_view content, KeyStretch& stretch) {
-  if (type == CsvType::date) {
-    const std::optional<Moment> moment = parse_iso_date(trim_blanks(content));
-    if (moment) {
-      append_moment(*moment, stretch.key());
-      stretch.take();
-    }
-    return moment.has_value();
-  }
-  if (type == CsvType::integer && !is_integer(content)) return false;
-  const std::optional<Decimal> number = parse_decimal(content);
-  if (number && stretch.wants_more()) append_number(*number, stretch);
-  return number.has_value();
-}
-
-bool is_empty(CsvType type, std::string_view content) {
-  return (type == CsvType::text ? content : trim_blanks(content)).empty();
-}
-
-bool is_empty_or_of(CsvType type, std::string_view content) {
-  if (type == CsvType::text || is_empty(type, content)) return true;
-  thread_local std::string room;
-  room.clear();
-  KeyStretch nothing(room, 0, 0);  // only to be read
-  return append_value(type, content, nothing);
-}
-
-std::string describe_mismatch(const CsvColumn& column, std::string_view content, CsvType type) {
-  return in_words(column) + ": " + in_quotes(content) + " is not " + type_in_words(type);
 }
 
 // Room for the fields of a row, one per thread: rows are read one at a time.
@@ -166,7 +35,15 @@ FieldSpan* span_room(std::size_t count) {
 }  // namespace
 
 CsvKeys::CsvKeys(const CsvOrder& order)
-    : syntax_(order.fields), empty_last_(order.empty_last), invalid_(order.invalid) {
+    : syntax_(order.fields),
+      invalid_(order.invalid),
+      any_column_{.span = 0,
+                  .values = {CsvType::text, {}, order.nulls},
+                  .descending = false,
+                  .empty_last = order.empty_last,
+                  .last = true,
+                  .marked = order.empty_last,
+                  .column = {}} {
   const char separator = syntax_.separator;
   if (separator == kQuote || separator == '\n' || separator == '\r' || separator == '\0') {
     throw Error(ErrorCode::usage, "quotes, line ends and zero bytes cannot separate columns");
@@ -182,26 +59,33 @@ CsvKeys::CsvKeys(const CsvOrder& order)
   };
   for (std::size_t i = 0; i < order.keys.size(); ++i) {
     const CsvKey& key = order.keys[i];
+    const bool empty_last = key.empty_last.value_or(order.empty_last);
+    ColumnValues values(key.type, key.format, order.nulls);
     // Without a mark an empty text is the lowest of all.
-    key_columns_.push_back(
-        {span_of(key.column.index), key.type, key.descending, i + 1 == order.keys.size(),
-         key.type == CsvType::text && key.descending != empty_last_, key.column});
+    const bool marked = values.is_text() && key.descending != empty_last;
+    key_columns_.push_back({span_of(key.column.index), std::move(values), key.descending,
+                            empty_last, i + 1 == order.keys.size(), marked, key.column});
   }
   for (const CsvFold& fold : order.folds) {
-    folded_.push_back({span_of(fold.column.index), fold.type, is_of_sum(fold.kind), fold.column});
+    folded_.push_back({span_of(fold.column.index),
+                       {fold.type, fold.format, order.nulls},
+                       is_of_sum(fold.kind),
+                       fold.column});
   }
 }
 
-bool CsvKeys::Folded::holds(std::string_view content) const {
-  if (!summed) return is_empty_or_of(type, content);
-  if (is_empty(type, content)) return true;
-  const std::optional<Decimal> number = parse_decimal(content);
+bool CsvKeys::Folded::holds(const FieldSpan& field) const {
+  if (!summed) return values.is_empty_or_valid(field);
+  if (values.is_empty(field)) return true;
+  const std::optional<Decimal> number = values.number(field);
   return number && DecimalSum::is_in_bounds(*number);
 }
 
-std::string CsvKeys::Folded::describe_mismatch(std::string_view content) const {
-  if (!is_empty_or_of(type, content)) return xxl::describe_mismatch(column, content, type);
-  return in_words(column) + ": " + in_quotes(content) + " has more than " +
+std::string CsvKeys::Folded::describe_mismatch(const FieldSpan& field) const {
+  if (!values.is_empty_or_valid(field)) {
+    return in_words(column) + ": " + values.describe_mismatch(field);
+  }
+  return in_words(column) + ": " + in_quotes(field.content) + " has more than " +
          std::to_string(DecimalSum::kMaxPlaces) + " digits before or after the decimal point";
 }
 
@@ -226,9 +110,9 @@ RowFault CsvKeys::find_fault(std::string_view row) const {
 // Appends the part of the key for a field without a value: empty if `field` is null, otherwise not
 // of its type. A malformed one is like an empty one. Where such fields have a place, each of them
 // is followed by its text, and empty ones come first among those of one end.
-void CsvKeys::append_no_value(const FieldSpan* field, KeyStretch& stretch) const {
+void CsvKeys::append_no_value(const FieldSpan* field, bool empty_last, KeyStretch& stretch) const {
   const bool with_text = invalid_ != InvalidKeys::error;
-  const bool last = field != nullptr && with_text ? invalid_ == InvalidKeys::last : empty_last_;
+  const bool last = field != nullptr && with_text ? invalid_ == InvalidKeys::last : empty_last;
   stretch.key().push_back(last ? kEmptyLast : kEmptyFirst);
   stretch.take();
   if (!with_text) return;
@@ -241,15 +125,16 @@ void CsvKeys::append_no_value(const FieldSpan* field, KeyStretch& stretch) const
 void CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
                             KeyStretch& stretch) const {
   std::string& key = stretch.key();
-  const bool empty = field == nullptr || is_empty(key_column.type, field->content);
-  if (key_column.type == CsvType::text) {
+  const ColumnValues& values = key_column.values;
+  const bool empty = field == nullptr || values.is_empty(*field);
+  if (values.is_text()) {
     if (key_column.marked) {
-      key.push_back(!empty ? kValue : empty_last_ ? kEmptyLast : kEmptyFirst);
+      key.push_back(!empty ? kValue : key_column.empty_last ? kEmptyLast : kEmptyFirst);
       stretch.take();
       if (empty) return;
     }
     stretch.set_inverted(key_column.descending);
-    if (!empty) append_text(*field, stretch);
+    if (!empty) values.append(*field, stretch);
     // If the limit cuts the text, this mark lies after it.
     if (!key_column.last || key_column.descending) key.push_back(kTextEnd);
     stretch.take();
@@ -257,17 +142,16 @@ void CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
     return;
   }
   stretch.set_inverted(key_column.descending);
-  const bool valid = !empty && append_value(key_column.type, field->content, stretch);
+  const bool valid = !empty && values.append(*field, stretch);
   stretch.set_inverted(false);
-  if (!valid) append_no_value(empty ? nullptr : field, stretch);
+  if (!valid) append_no_value(empty ? nullptr : field, key_column.empty_last, stretch);
 }
 
 // All columns as text.
 void CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
-  KeyColumn key_column{0, CsvType::text, false, true, empty_last_, {}};
   visit_fields(row, syntax_, [&](std::size_t column, const FieldSpan& field) {
     if (column > 0) stretch.key().push_back(kTextEnd);
-    append_column(key_column, &field, stretch);
+    append_column(any_column_, &field, stretch);
     return stretch.wants_more();
   });
 }
@@ -320,27 +204,33 @@ std::optional<std::string> CsvKeys::check(std::string_view row) const {
   if (found < columns_.size()) return describe_too_few(row, found);
   for (const KeyColumn& key_column : key_columns_) {
     if (invalid_ != InvalidKeys::error) break;
-    const std::string_view content = spans[key_column.span].content;
-    if (!is_empty_or_of(key_column.type, content))
-      return describe_mismatch(key_column.column, content, key_column.type);
+    const FieldSpan& field = spans[key_column.span];
+    if (!key_column.values.is_empty_or_valid(field))
+      return in_words(key_column.column) + ": " + key_column.values.describe_mismatch(field);
   }
   for (const Folded& folded : folded_) {
-    const std::string_view content = spans[folded.span].content;
-    if (!folded.holds(content)) return folded.describe_mismatch(content);
+    const FieldSpan& field = spans[folded.span];
+    if (!folded.holds(field)) return folded.describe_mismatch(field);
   }
   return {};
+}
+
+bool CsvKeys::has_empty_part(std::string_view row) const {
+  FieldSpan* const spans = span_room(columns_.size());
+  const std::size_t found = collect(row, spans);
+  return std::any_of(key_columns_.begin(), key_columns_.end(), [&](const KeyColumn& key_column) {
+    return key_column.span >= found || key_column.values.is_empty(spans[key_column.span]);
+  });
 }
 
 std::shared_ptr<const CsvKeys> make_csv_keys(const CsvOrder& order) {
   return std::make_shared<CsvKeys>(order);
 }
 
-bool append_value_key(CsvType type, const FieldSpan& field, std::string& key) {
-  if (is_empty(type, field.content)) return false;
+bool append_value_key(const ColumnValues& values, const FieldSpan& field, std::string& key) {
+  if (values.is_empty(field)) return false;
   KeyStretch stretch(key, 0, KeyExtractor::kWholeKey);
-  if (type != CsvType::text) return append_value(type, field.content, stretch);
-  append_text(field, stretch);
-  return true;
+  return values.append(field, stretch);
 }
 
 std::string_view field_content(std::string_view row, FieldSyntax syntax, std::size_t column) {

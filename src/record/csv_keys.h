@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "record/column_values.h"
 #include "record/csv_order.h"
 #include "record/csv_rows.h"
 #include "record/key_extractor.h"
@@ -36,12 +37,15 @@ class CsvKeys : public KeyExtractor {
   // What makes `row` (without its terminator) malformed, in words: quotes, too few columns, a field
   // that is not of its type. Quotes are checked in the whole row, whatever the key.
   std::optional<std::string> check(std::string_view row) const;
+  // Whether a field of the key is empty, or missing.
+  bool has_empty_part(std::string_view row) const;
 
  private:
   struct KeyColumn {
     std::size_t span;  // which of the fields that collect() finds
-    CsvType type;
+    ColumnValues values;
     bool descending;
+    bool empty_last;
     bool last;    // of the key: needs no end mark
     bool marked;  // text preceded by a byte that says whether it is empty
     CsvColumn column;
@@ -50,26 +54,26 @@ class CsvKeys : public KeyExtractor {
   // A column that is folded.
   struct Folded {
     std::size_t span;
-    CsvType type;
+    ColumnValues values;
     bool summed;  // a number within the bounds of DecimalSum
     CsvColumn column;
 
-    bool holds(std::string_view content) const;
-    std::string describe_mismatch(std::string_view content) const;
+    bool holds(const FieldSpan& field) const;
+    std::string describe_mismatch(const FieldSpan& field) const;
   };
 
   std::size_t collect(std::string_view row, FieldSpan* spans) const;
   RowFault find_fault(std::string_view row) const;
   void append_column(const KeyColumn& key_column, const FieldSpan* field,
                      KeyStretch& stretch) const;
-  void append_no_value(const FieldSpan* field, KeyStretch& stretch) const;
+  void append_no_value(const FieldSpan* field, bool empty_last, KeyStretch& stretch) const;
   void append_all(std::string_view row, KeyStretch& stretch) const;
   void append(std::string_view row, KeyStretch& stretch) const;
   std::string describe_too_few(std::string_view row, std::size_t found) const;
 
   FieldSyntax syntax_;
-  bool empty_last_;
   InvalidKeys invalid_;
+  KeyColumn any_column_;  // where there are no keys
   std::vector<KeyColumn> key_columns_;
   std::vector<std::size_t> columns_;  // of the fields needed, ascending
   std::vector<Folded> folded_;
@@ -77,9 +81,9 @@ class CsvKeys : public KeyExtractor {
 
 std::shared_ptr<const CsvKeys> make_csv_keys(const CsvOrder& order);
 
-// Appends the value of `field` as a key of its own: a byte string in the order of the values of
-// `type`. False, and nothing is appended, if it is empty or not of the type.
-bool append_value_key(CsvType type, const FieldSpan& field, std::string& key);
+// Appends the value of `field` as a key of its own: a byte string in the order of the values.
+// False, and nothing is appended, if it is empty or not of the type.
+bool append_value_key(const ColumnValues& values, const FieldSpan& field, std::string& key);
 // The value of the field of `column`; empty where there is none.
 std::string_view field_content(std::string_view row, FieldSyntax syntax, std::size_t column);
 

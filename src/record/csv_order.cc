@@ -4,11 +4,15 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "base/units.h"
 #include "record/csv_rows.h"
+#include "record/date_format.h"
 #include "record/digits.h"
+#include "record/number_format.h"
 
 namespace xxl {
 namespace {
@@ -26,66 +30,300 @@ struct Word {
   bool quoted = false;
 };
 
-// Takes a word off the front of `rest`; what is left starts with a ':' or is empty.
-Word take_word(std::string_view& rest, std::string_view spec, std::string_view option) {
-  if (!rest.starts_with(kQuote)) {
-    const std::string_view text = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(text.size());
-    return {std::string(text)};
-  }
-  Word word{.text = {}, .quoted = true};
-  rest.remove_prefix(1);
-  while (true) {
-    const std::size_t quote = rest.find(kQuote);
-    if (quote == rest.npos) throw_bad_option(option, spec, "the quote is not closed");
-    word.text.append(rest.substr(0, quote));
-    rest.remove_prefix(quote + 1);
-    if (!rest.starts_with(kQuote)) break;
-    word.text.push_back(kQuote);
-    rest.remove_prefix(1);
-  }
-  if (!rest.empty() && rest[0] != ':') {
-    throw_bad_option(option, spec, "text after the closing quote");
-  }
-  if (word.text.empty()) throw_bad_option(option, spec, "the name of the column is empty");
-  return word;
+constexpr std::uint64_t kMostColumns = 1u << 31;
+// A mistyped range is not to fill the memory.
+constexpr std::size_t kMostOfRange = 10000;
+
+struct TypeName {
+  std::string_view name;
+  CsvType type;
+};
+
+// The first one of each type is its usual name.
+constexpr std::array<TypeName, 15> kTypeNames = {{{"text", CsvType::text},
+                                                  {"number", CsvType::number},
+                                                  {"integer", CsvType::integer},
+                                                  {"date", CsvType::date},
+                                                  {"ci", CsvType::ci},
+                                                  {"natural", CsvType::natural},
+                                                  {"version", CsvType::version},
+                                                  {"t", CsvType::text},
+                                                  {"num", CsvType::number},
+                                                  {"n", CsvType::number},
+                                                  {"numeric", CsvType::number},
+                                                  {"float", CsvType::number},
+                                                  {"int", CsvType::integer},
+                                                  {"i", CsvType::integer},
+                                                  {"d", CsvType::date}}};
+
+std::optional<CsvType> type_of(std::string_view word) {
+  const auto found = std::find_if(kTypeNames.begin(), kTypeNames.end(),
+                                  [&](const TypeName& type) { return type.name == word; });
+  if (found == kTypeNames.end()) return {};
+  return found->type;
 }
 
-CsvColumn take_column(std::string_view& rest, std::string_view spec, std::string_view option) {
-  const auto [text, quoted] = take_word(rest, spec, option);
-  if (text.empty()) throw_bad_option(option, spec, "it starts with a column: a number or a name");
-  CsvColumn column;
-  if (quoted || !std::all_of(text.begin(), text.end(), is_digit)) {
-    column.name = text;
-    return column;
-  }
+// Numbers of columns, as far as they matter.
+std::uint64_t number_of(std::string_view digits) {
   std::uint64_t number = 0;
-  for (const char c : text) {
-    number = std::min<std::uint64_t>(number * 10 + static_cast<std::uint64_t>(c - '0'), 1u << 31);
+  for (const char c : digits) {
+    number = std::min(number * 10 + static_cast<std::uint64_t>(c - '0'), kMostColumns);
   }
-  if (number == 0) throw_bad_option(option, spec, "columns are counted from 1");
-  if (number == 1u << 31) throw_bad_option(option, spec, "the number of the column is too large");
-  column.index = number - 1;
+  return number;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+// Reads the value of an option from the front: words with a ':' before each but the first; in a
+// list also several of these, with commas between.
+class SpecReader {
+ public:
+  SpecReader(std::string_view spec, std::string_view option, bool is_list)
+      : rest_(spec), spec_(spec), option_(option), is_list_(is_list) {}
+
+  [[noreturn]] void fail(const std::string& why) const { throw_bad_option(option_, spec_, why); }
+  bool at_end() const { return rest_.empty(); }
+
+  // Goes on to the next word, or item of the list.
+  bool next_word() { return take(':'); }
+  bool next_item() { return is_list_ && take(','); }
+
+  Word word() {
+    if (!rest_.starts_with(kQuote)) return {std::string(take_up_to(rest_.find_first_of(ends())))};
+    Word word{.text = {}, .quoted = true};
+    rest_.remove_prefix(1);
+    while (true) {
+      const std::size_t quote = rest_.find(kQuote);
+      if (quote == rest_.npos) fail("the quote is not closed");
+      word.text.append(rest_.substr(0, quote));
+      rest_.remove_prefix(quote + 1);
+      if (!rest_.starts_with(kQuote)) break;
+      word.text.push_back(kQuote);
+      rest_.remove_prefix(1);
+    }
+    if (!rest_.empty() && ends().find(rest_[0]) == ends().npos)
+      fail("text after the closing quote");
+    if (word.text.empty()) fail("the name of the column is empty");
+    return word;
+  }
+
+  // The format of `type`, if one comes next. `names`: a word in quotes is not one but a name, as is
+  // one that starts with a letter.
+  std::string format(CsvType type, bool names) {
+    const bool is_date = type == CsvType::date;
+    if (!is_date && type != CsvType::number && type != CsvType::integer) return {};
+    if (!rest_.starts_with(':')) return {};
+    const std::string_view text = rest_.substr(1);
+    std::string format;
+    if (text.starts_with(kQuote)) {
+      if (names) return {};
+      rest_.remove_prefix(1);
+      format = word().text;
+    } else {
+      const std::size_t size =
+          is_date ? date_format_size(text) : NumberFormat::example_at(text, is_list_, !names);
+      if (size == 0) return {};
+      rest_.remove_prefix(1);
+      format = take_up_to(size);
+    }
+    check_format(format, is_date);
+    return format;
+  }
+
+ private:
+  std::string_view ends() const { return is_list_ ? ":," : ":"; }
+
+  bool take(char c) {
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  std::string_view take_up_to(std::size_t end) {
+    const std::string_view text = rest_.substr(0, end);
+    rest_.remove_prefix(text.size());
+    return text;
+  }
+
+  std::size_t date_format_size(std::string_view text) const {
+    if (!text.starts_with('%')) return 0;
+    std::size_t end = 0;
+    do {
+      end = text.find_first_of(ends(), end + 1);
+      if (end == text.npos) return text.size();
+    } while (
+        text.substr(std::min(text.find_first_not_of(' ', end + 1), text.size())).starts_with('%'));
+    return end;
+  }
+
+  void check_format(const std::string& format, bool is_date) const {
+    if (is_date) {
+      if (const auto fault = DateFormat::fault_of(format)) {
+        fail("the format " + in_quotes(format) + ": " + *fault);
+      }
+    } else if (!NumberFormat::parse(format)) {
+      fail("the format " + in_quotes(format) + " is not a number, as in 1.234,56 or $1,234.56");
+    }
+  }
+
+  std::string_view rest_;
+  std::string_view spec_;
+  std::string_view option_;
+  bool is_list_;
+};
+
+CsvColumn numbered_column(const SpecReader& reader, std::string_view digits, bool from_end) {
+  const std::uint64_t number = number_of(digits);
+  if (number == 0) reader.fail("columns are counted from 1");
+  if (number == kMostColumns) reader.fail("the number of the column is too large");
+  CsvColumn column;
+  (from_end ? column.from_end : column.index) = from_end ? number : number - 1;
   return column;
 }
 
-// In the order of CsvType.
-constexpr std::array<std::string_view, 4> kTypeWords = {"text", "number", "integer", "date"};
+CsvColumn column_of(const SpecReader& reader, const Word& word) {
+  const std::string_view text = word.text;
+  if (text.empty()) reader.fail("it starts with a column: a number or a name");
+  if (!word.quoted && is_number(text)) return numbered_column(reader, text, false);
+  if (!word.quoted && text.starts_with('-') && is_number(text.substr(1))) {
+    return numbered_column(reader, text.substr(1), true);
+  }
+  CsvColumn column;
+  column.name = text;
+  return column;
+}
 
-std::optional<CsvType> type_of(std::string_view word) {
-  const auto found = std::find(kTypeWords.begin(), kTypeWords.end(), word);
-  if (found == kTypeWords.end()) return {};
-  return static_cast<CsvType>(found - kTypeWords.begin());
+// FIRST-LAST, FIRST- (to_last of the key), or one column.
+std::vector<CsvKey> columns_of(const SpecReader& reader, const Word& word) {
+  const std::string_view text = word.text;
+  const std::size_t dash = text.find('-', 1);
+  std::vector<CsvKey> keys;
+  if (word.quoted || dash == text.npos || !is_number(text.substr(0, dash)) ||
+      (dash + 1 != text.size() && !is_number(text.substr(dash + 1)))) {
+    keys.push_back({.column = column_of(reader, word)});
+    return keys;
+  }
+  CsvKey key{.column = numbered_column(reader, text.substr(0, dash), false)};
+  if (dash + 1 == text.size()) {
+    key.to_last = true;
+    keys.push_back(key);
+    return keys;
+  }
+  const std::size_t last = numbered_column(reader, text.substr(dash + 1), false).index;
+  const std::size_t distance =
+      last > key.column.index ? last - key.column.index : key.column.index - last;
+  if (distance >= kMostOfRange) {
+    reader.fail("a range of more than " + std::to_string(kMostOfRange) + " columns");
+  }
+  for (;; key.column.index += last > key.column.index ? 1 : std::size_t{0} - 1) {
+    keys.push_back(key);
+    if (key.column.index == last) return keys;
+  }
+}
+
+// The words behind a column. Two words of one kind exclude each other.
+class KeyWords {
+ public:
+  KeyWords(SpecReader& reader, std::string_view spec, ColumnTypes types)
+      : reader_(reader), spec_(spec), types_(types) {}
+
+  void read(CsvKey& key) {
+    while (reader_.next_word()) {
+      const Word given = reader_.word();
+      const std::string& word = given.text;
+      if (given.quoted) {
+        reader_.fail(in_quotes(word) + " stands where a type or an order is expected");
+      } else if (word == "asc" || word == "desc") {
+        set(direction_, word);
+        key.descending = word == "desc";
+      } else if (word == "nulls-first" || word == "nulls-last") {
+        set(nulls_, word);
+        key.empty_last = word == "nulls-last";
+      } else if (const std::optional<CsvType> type = type_of(word)) {
+        set(type_, word);
+        key.type = *type;
+        if (types_ == ColumnTypes::of_keys) key.format = reader_.format(*type, false);
+      } else {
+        throw_unknown(word);
+      }
+    }
+    if (types_ == ColumnTypes::of_columns && !type_.empty()) {
+      reader_.fail("columns of Parquet and Arrow files have types: leave out ':" + type_ + "'");
+    }
+  }
+  bool has_direction() const { return !direction_.empty(); }
+
+ private:
+  void set(std::string& place, const std::string& word) const {
+    if (place == word) reader_.fail("':" + word + "' is given twice");
+    if (!place.empty()) reader_.fail("':" + place + "' and ':" + word + "' exclude each other");
+    place = word;
+  }
+
+  [[noreturn]] void throw_unknown(std::string_view word) const {
+    const std::string in_key = in_quotes(word) + " in --key '" + escape_controls(spec_) + "': use ";
+    if (types_ == ColumnTypes::of_columns) {
+      throw Error(ErrorCode::usage,
+                  "unknown word " + in_key + "asc, desc, nulls-first or nulls-last");
+    }
+    throw Error(ErrorCode::usage, "unknown type " + in_key +
+                                      "text, number, integer, date, ci, natural or version (a name "
+                                      "with a ':' goes in quotes, as in '\"a:b\":number')");
+  }
+
+  SpecReader& reader_;
+  std::string_view spec_;
+  ColumnTypes types_;
+  std::string direction_;
+  std::string nulls_;
+  std::string type_;
+};
+
+void append_keys(std::string_view spec, bool descending, ColumnTypes types,
+                 std::vector<CsvKey>& all) {
+  SpecReader reader(spec, "--key", true);
+  do {
+    std::vector<CsvKey> keys = columns_of(reader, reader.word());
+    KeyWords words(reader, spec, types);
+    CsvKey said;
+    words.read(said);
+    for (CsvKey& key : keys) {
+      key.type = said.type;
+      key.format = said.format;
+      key.descending = words.has_direction() ? said.descending : descending;
+      key.empty_last = said.empty_last;
+      all.push_back(std::move(key));
+    }
+  } while (reader.next_item());
+  XXL_CHECK(reader.at_end());
 }
 
 bool is_by_name(const CsvColumn& column) {
   return column.index == CsvColumn::kByName;
 }
 
+[[noreturn]] void throw_no_column(const std::string& number, std::size_t columns,
+                                  std::string_view path) {
+  throw Error(ErrorCode::usage,
+              "there is no column " + number + ": there are " + format_count(columns, "column"),
+              std::string(path));
+}
+
+// A column that is counted from the last one.
+void resolve_place(CsvColumn& column, std::size_t columns, std::string_view path) {
+  if (column.from_end == 0) return;
+  if (column.from_end > columns) {
+    throw_no_column("-" + std::to_string(column.from_end), columns, path);
+  }
+  column.index = columns - column.from_end;
+}
+
 }  // namespace
 
 std::string_view type_word(CsvType type) {
-  return kTypeWords[static_cast<std::size_t>(type)];
+  return kTypeNames[static_cast<std::size_t>(type)].name;
 }
 
 std::optional<InvalidKeys> invalid_keys_named(std::string_view word) {
@@ -96,70 +334,70 @@ std::optional<InvalidKeys> invalid_keys_named(std::string_view word) {
 }
 
 CsvColumn parse_csv_column(std::string_view spec, std::string_view option) {
-  std::string_view rest = spec;
-  CsvColumn column = take_column(rest, spec, option);
-  if (!rest.empty()) throw_bad_option(option, spec, kNameWithColon);
+  SpecReader reader(spec, option, false);
+  CsvColumn column = column_of(reader, reader.word());
+  if (!reader.at_end()) reader.fail(kNameWithColon);
   return column;
 }
 
+std::vector<CsvKey> parse_csv_keys(std::span<const std::string> specs, bool descending,
+                                   ColumnTypes types) {
+  std::vector<CsvKey> keys;
+  for (const std::string& spec : specs) append_keys(spec, descending, types, keys);
+  return keys;
+}
+
 CsvKey parse_csv_key(std::string_view spec, bool descending) {
-  std::string_view rest = spec;
-  CsvKey key;
-  key.column = take_column(rest, spec, "--key");
-  bool has_type = false;
-  bool has_direction = false;
-  while (!rest.empty()) {
-    rest.remove_prefix(1);
-    const std::string_view word = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(word.size());
-    const bool is_direction = word == "asc" || word == "desc";
-    if (is_direction) {
-      if (has_direction) throw_bad_option("--key", spec, "more than one direction");
-      has_direction = true;
-      key.descending = word == "desc";
+  std::vector<CsvKey> keys;
+  append_keys(spec, descending, ColumnTypes::of_keys, keys);
+  if (keys.size() != 1 || keys.front().to_last) {
+    throw_bad_option("--key", spec, "more than one column, where one is needed");
+  }
+  return keys.front();
+}
+
+std::vector<CsvKey> resolve_places(const std::vector<CsvKey>& keys, std::size_t columns,
+                                   std::string_view path) {
+  std::vector<CsvKey> resolved;
+  for (CsvKey key : keys) {
+    resolve_place(key.column, columns, path);
+    if (!key.to_last) {
+      resolved.push_back(std::move(key));
       continue;
     }
-    const std::optional<CsvType> type = type_of(word);
-    if (!type) {
-      throw_bad_option("--key", spec,
-                       "unknown type " + in_quotes(word) +
-                           ", use text, number, integer or date, and asc or desc (a name with a "
-                           "':' goes in quotes, as in '\"a:b\":number')");
-    }
-    if (has_type) throw_bad_option("--key", spec, "more than one type");
-    has_type = true;
-    key.type = *type;
+    key.to_last = false;
+    if (key.column.index >= columns)
+      throw_no_column(std::to_string(key.column.index + 1), columns, path);
+    for (; key.column.index < columns; ++key.column.index) resolved.push_back(key);
   }
-  if (!has_direction) key.descending = descending;
-  return key;
+  return resolved;
 }
 
 CsvFold parse_csv_fold(FoldKind kind, std::string_view spec) {
   const std::string option = "--" + std::string(name_of(kind));
-  std::string_view rest = spec;
+  SpecReader reader(spec, option, false);
   CsvFold fold;
   fold.kind = kind;
-  fold.column = take_column(rest, spec, option);
-  const bool has_type = kind == FoldKind::min || kind == FoldKind::max;
-  if (has_type || is_of_sum(kind)) fold.type = CsvType::number;
+  fold.column = column_of(reader, reader.word());
+  const bool is_extreme = kind == FoldKind::min || kind == FoldKind::max;
+  if (is_extreme || is_of_sum(kind)) fold.type = CsvType::number;
   bool may_be_type = true;
-  while (!rest.empty()) {
-    rest.remove_prefix(1);
-    const auto [word, quoted] = take_word(rest, spec, option);
+  while (reader.next_word()) {
+    const auto [word, quoted] = reader.word();
     const std::optional<CsvType> type = quoted ? std::nullopt : type_of(word);
     if (type && may_be_type) {
-      if (!has_type) {
-        throw_bad_option(option, spec,
-                         "only --min and --max take a type; a name like that goes in quotes, as in "
-                         "'a:\"" +
-                             word + "\"'");
+      const bool is_numeric = *type == CsvType::number || *type == CsvType::integer;
+      if (!is_extreme && !(is_of_sum(kind) && is_numeric)) {
+        reader.fail((is_of_sum(kind) ? "it takes numbers only" : "it takes no type") +
+                    std::string("; a name like that goes in quotes, as in 'a:\"") + word + "\"'");
       }
       fold.type = *type;
+      fold.format = reader.format(*type, true);
       may_be_type = false;
       continue;
     }
-    if (word.empty()) throw_bad_option(option, spec, "the name of the new column is empty");
-    if (!rest.empty()) throw_bad_option(option, spec, kNameWithColon);
+    if (word.empty()) reader.fail("the name of the new column is empty");
+    if (!reader.at_end()) reader.fail(kNameWithColon);
     fold.name = word;
   }
   return fold;
@@ -167,7 +405,7 @@ CsvFold parse_csv_fold(FoldKind kind, std::string_view spec) {
 
 const CsvColumn* first_named(const CsvOrder& order) {
   for (const CsvKey& key : order.keys) {
-    if (is_by_name(key.column)) return &key.column;
+    if (is_by_name(key.column) || key.to_last) return &key.column;
   }
   for (const CsvFold& fold : order.folds) {
     if (is_by_name(fold.column)) return &fold.column;
@@ -178,7 +416,7 @@ const CsvColumn* first_named(const CsvOrder& order) {
 namespace {
 
 // What may be meant by the name of a column that is not one of `names`.
-std::string advice_on_missing(std::string_view name, const std::vector<std::string>& names) {
+std::string advice_on_missing(const std::vector<std::string>& names) {
   if (names.size() == 1) {
     for (const char separator : {';', '\t', '|', ','}) {
       if (names.front().find(separator) == std::string::npos) continue;
@@ -187,8 +425,7 @@ std::string advice_on_missing(std::string_view name, const std::vector<std::stri
                                      "' the separator? Add -t '" + separator + "'";
     }
   }
-  if (name.find(',') == name.npos) return "";
-  return ": give each column a --key of its own (columns have no ranges: --key=2 is column 2)";
+  return "";
 }
 
 }  // namespace
@@ -203,6 +440,7 @@ void resolve_columns(CsvOrder& order, std::string_view header, std::string_view 
   std::vector<std::string> names(fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) fields[i].append_value(names[i]);
   const auto resolve = [&](CsvColumn& column) {
+    resolve_place(column, names.size(), path);
     if (!is_by_name(column)) return;
     const auto found = std::find(names.begin(), names.end(), column.name);
     if (found == names.end()) {
@@ -216,7 +454,7 @@ void resolve_columns(CsvOrder& order, std::string_view header, std::string_view 
       }
       throw Error(ErrorCode::usage,
                   "the header has no column " + in_quotes(column.name) + ", only " + all +
-                      advice_on_missing(column.name, names),
+                      advice_on_missing(names),
                   path);
     }
     if (std::find(found + 1, names.end(), column.name) != names.end()) {
@@ -227,6 +465,7 @@ void resolve_columns(CsvOrder& order, std::string_view header, std::string_view 
     }
     column.index = static_cast<std::size_t>(found - names.begin());
   };
+  order.keys = resolve_places(order.keys, names.size(), path);
   for (CsvKey& key : order.keys) resolve(key.column);
   for (CsvFold& fold : order.folds) resolve(fold.column);
   for (const CsvFold& fold : order.folds) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,9 @@
 
 namespace xxl {
 
-enum class CsvType { text, number, integer, date };
+// `ci` is text without regard to upper and lower case; in `natural` text, digits are numbers;
+// `version` is the order of sort -V (column_values.h).
+enum class CsvType { text, number, integer, date, ci, natural, version };
 
 // Where rows go that have no value of the type of a key. With `error` they are malformed.
 enum class InvalidKeys { error, first, last };
@@ -22,6 +25,7 @@ struct CsvColumn {
   static constexpr std::size_t kByName = ~std::size_t{0};
   std::size_t index = kByName;  // from 0; kByName until resolve_columns has found it
   std::string name;             // empty: given by its number
+  std::size_t from_end = 0;     // 1: the last one; 0: it is counted from the first
   bool operator==(const CsvColumn&) const = default;
 };
 
@@ -29,6 +33,9 @@ struct CsvKey {
   CsvColumn column;
   CsvType type = CsvType::text;
   bool descending = false;
+  std::string format = {};              // of numbers or dates; empty: the usual one
+  std::optional<bool> empty_last = {};  // instead of CsvOrder::empty_last
+  bool to_last = false;  // and all columns after it, until resolve_columns knows how many there are
   bool operator==(const CsvKey&) const = default;
 };
 
@@ -38,6 +45,7 @@ struct CsvFold {
   CsvColumn column;
   CsvType type = CsvType::text;  // of its values, or they are empty
   std::string name;              // of one more column, for the result; empty: in place of the field
+  std::string format = {};       // as of a key
   bool operator==(const CsvFold&) const = default;
 };
 
@@ -48,14 +56,21 @@ struct CsvOrder {
   FieldSyntax fields;
   std::vector<CsvKey> keys;  // none: all columns as text, from the first to the last
   bool empty_last = false;   // empty fields come last, also of a descending key; otherwise first
+  std::vector<std::string> nulls;  // texts of fields that count as empty
   InvalidKeys invalid = InvalidKeys::error;
   std::vector<CsvFold> folds;      // their columns must be of their types in every row
   bool count = false;              // one more column, for the number of rows of a key
   std::size_t header_columns = 0;  // if there is a header, once it is known
 };
 
-// COLUMN is a number from 1, or a name; "NAME" (quotes doubled inside) where a name is all digits
-// or has a ':'. TYPE is one of text, number, integer, date.
+// COLUMN is a number from 1, or from the last column back (-1), or a name; "NAME" (quotes doubled
+// inside) where a name is a number or has a ':' (in a list: or a ','). TYPE is one of
+//
+//   text (t)   number (num, n, numeric, float)   integer (int, i)   date (d)   ci  natural  version
+//
+// Behind number and integer there may be a :FORMAT, an example that starts with a digit or a sign
+// (number_format.h), behind date one that starts with a % (date_format.h). It ends at a ':' or, in
+// a list, a ',', unless that belongs to the number or a % follows it; or it is in quotes.
 
 // error, first or last; nothing if it is another word.
 std::optional<InvalidKeys> invalid_keys_named(std::string_view word);
@@ -64,16 +79,31 @@ std::optional<InvalidKeys> invalid_keys_named(std::string_view word);
 CsvColumn parse_csv_column(std::string_view spec, std::string_view option);
 // The word of --key for a type.
 std::string_view type_word(CsvType type);
-// COLUMN[:TYPE][:desc|:asc]. `descending`: without a direction. Throws Error{usage}.
-CsvKey parse_csv_key(std::string_view spec, bool descending = false);
 
-// COLUMN[:NAME], of min and max COLUMN[:TYPE][:NAME] (without TYPE: number); a NAME that is a TYPE
-// is in quotes. Throws Error{usage} naming the option of that name.
+// What columns have types of their own, and keys name none.
+enum class ColumnTypes { of_keys, of_columns };
+
+// Lists of keys with commas between, each COLUMN, or FIRST-LAST or FIRST- for several, and words in
+// any order: :TYPE, :asc, :desc, :nulls-first, :nulls-last. `descending`: without a direction.
+// Throws Error{usage}.
+std::vector<CsvKey> parse_csv_keys(std::span<const std::string> specs, bool descending = false,
+                                   ColumnTypes types = ColumnTypes::of_keys);
+// A key of one column.
+CsvKey parse_csv_key(std::string_view spec, bool descending = false);
+// `keys` of a table of so many columns, each of one of them, by its number or name. Throws
+// Error{usage}, with `path`.
+std::vector<CsvKey> resolve_places(const std::vector<CsvKey>& keys, std::size_t columns,
+                                   std::string_view path);
+
+// COLUMN[:NAME], of min and max COLUMN[:TYPE][:NAME] (without TYPE: number), of sums
+// COLUMN[:number:FORMAT][:NAME]; a NAME that is a TYPE, or looks like a FORMAT behind one, is in
+// quotes. Throws Error{usage} naming the option of that name.
 CsvFold parse_csv_fold(FoldKind kind, std::string_view spec);
 
-// The first column that is given by name; null if there is none.
+// The first column that is given by name, or that depends on how many there are; null if there is
+// none.
 const CsvColumn* first_named(const CsvOrder& order);
-// Finds the columns that are given by name in `header`, the first row of the file `path`. Throws
+// Finds these columns in `header`, the first row of the file `path`. Throws
 // Error{usage} if a name is not there, or there more than once (also by the NAME of a fold, or as
 // kCountColumn), and Error{bad_input} if the row is malformed.
 void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path);

@@ -1,5 +1,6 @@
 #include "record/record_format.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
@@ -101,16 +102,14 @@ KeyField parse_field(const FieldOption& option, std::string_view text, const Rec
     field.length = parse_number(type_name.substr(5), name + " bytes", 1, kMaxRecordBytes);
   } else {
     const std::string_view full_name = type_name;
-    const bool has_direction = full_name.ends_with(":asc") || full_name.ends_with(":desc");
-    if (has_direction && name == "--key") {
-      throw_bad_field(option, "':asc' and ':desc' exclude each other");
-    }
     field.big_endian = consume_suffix(type_name, "be");
     const TypeName* type = find_type(type_name);
     if (type == nullptr) {
-      throw_bad_field(option, "unknown type '" + std::string(full_name) +
-                                  "', use u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 (each with be for "
-                                  "big-endian) or bytesN");
+      throw Error(ErrorCode::usage,
+                  "unknown type '" + std::string(full_name) + "' in " + name + " '" +
+                      std::string(option.value) +
+                      "': use u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 (each with be for "
+                      "big-endian) or bytesN");
     }
     field.type = type->type;
     field.length = type->length;
@@ -125,14 +124,26 @@ KeyField parse_field(const FieldOption& option, std::string_view text, const Rec
 
 KeyField parse_key_field(std::string_view spec, const RecordFormat& format, bool descending,
                          std::string_view option) {
-  std::string_view rest = spec;
-  if (consume_suffix(rest, ":desc")) {
-    descending = true;
-  } else if (consume_suffix(rest, ":asc")) {
-    descending = false;
+  const FieldOption place{option, spec, "OFFSET:TYPE[:desc]", "key"};
+  // The direction may stand before or after the type.
+  std::string text;
+  std::string_view direction;
+  for (std::string_view rest = spec;;) {
+    const std::string_view word = rest.substr(0, rest.find(':'));
+    if (word == "asc" || word == "desc") {
+      if (!direction.empty()) {
+        throw_bad_field(place, direction == word ? "':" + std::string(word) + "' is given twice"
+                                                 : "':asc' and ':desc' exclude each other");
+      }
+      direction = word;
+    } else {
+      text.append(text.empty() ? "" : ":").append(word);
+    }
+    if (word.size() == rest.size()) break;
+    rest.remove_prefix(word.size() + 1);
   }
-  KeyField field = parse_field({option, spec, "OFFSET:TYPE[:desc]", "key"}, rest, format);
-  field.descending = descending;
+  KeyField field = parse_field(place, text, format);
+  field.descending = direction.empty() ? descending : direction == "desc";
   return field;
 }
 
@@ -153,8 +164,13 @@ RecordFormat parse_record_format(std::string_view spec, std::span<const std::str
     return format;
   }
   format.key.clear();
-  for (const std::string& key : keys) {
-    format.key.push_back(parse_key_field(key, format, descending));
+  for (const std::string_view list : keys) {
+    for (std::size_t start = 0; start <= list.size();) {
+      const std::size_t end = std::min(list.find(',', start), list.size());
+      const std::string_view key = list.substr(start, end - start);
+      format.key.push_back(parse_key_field(key, format, descending));
+      start = end + 1;
+    }
   }
   return format;
 }

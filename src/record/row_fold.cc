@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory_name.h"
 #include "base/units.h"
+#include "record/column_values.h"
 #include "record/csv_keys.h"
 #include "record/csv_rows.h"
 #include "record/decimal.h"
@@ -30,20 +31,20 @@ class ColumnFold {
 // sum, mean. Empty fields do not count.
 class NumberFold : public ColumnFold {
  public:
-  NumberFold(FoldKind kind, FieldSyntax syntax) : kind_(kind), syntax_(syntax) {}
+  NumberFold(FoldKind kind, const ColumnValues& values, FieldSyntax syntax)
+      : kind_(kind), values_(values), syntax_(syntax) {}
 
   void clear() override {
     sum_ = {};
     numbers_ = 0;
   }
   bool add(const FieldSpan& field) override {
-    const std::string_view text = trim_blanks(field.content);
-    if (text.empty()) return true;
-    const std::optional<Decimal> number = parse_decimal(text);
+    if (values_.is_empty(field)) return true;
+    const std::optional<Decimal> number = values_.number(field);
     if (!number || !sum_.add(*number)) {
       throw Error(ErrorCode::bad_input,
                   "--" + std::string(name_of(kind_)) +
-                      ": not a number that can be summed: " + std::string(text));
+                      ": not a number that can be summed: " + std::string(field.content));
     }
     ++numbers_;
     return true;
@@ -51,12 +52,14 @@ class NumberFold : public ColumnFold {
   std::optional<std::string> field() const override {
     if (numbers_ == 0) return {};
     std::string field;
-    append_field(kind_ == FoldKind::mean ? sum_.mean(numbers_) : sum_.text(), syntax_, field);
+    const std::string number = kind_ == FoldKind::mean ? sum_.mean(numbers_) : sum_.text();
+    append_field(values_.written(number), syntax_, field);
     return field;
   }
 
  private:
   const FoldKind kind_;
+  const ColumnValues values_;
   const FieldSyntax syntax_;
   DecimalSum sum_;
   std::uint64_t numbers_ = 0;
@@ -65,12 +68,13 @@ class NumberFold : public ColumnFold {
 // min, max: the first one of those that are equal. Empty fields do not count.
 class ExtremeFold : public ColumnFold {
  public:
-  ExtremeFold(FoldKind kind, CsvType type) : is_max_(kind == FoldKind::max), type_(type) {}
+  ExtremeFold(FoldKind kind, const ColumnValues& values)
+      : is_max_(kind == FoldKind::max), values_(values) {}
 
   void clear() override { field_.reset(); }
   bool add(const FieldSpan& field) override {
     key_.clear();
-    if (!append_value_key(type_, field, key_)) return true;
+    if (!append_value_key(values_, field, key_)) return true;
     if (field_ && (is_max_ ? key_ <= best_ : key_ >= best_)) return true;
     std::swap(key_, best_);
     field_ = field.raw();
@@ -80,7 +84,7 @@ class ExtremeFold : public ColumnFold {
 
  private:
   const bool is_max_;
-  const CsvType type_;
+  const ColumnValues values_;
   std::string key_;
   std::string best_;  // the key of field_
   std::optional<std::string> field_;
@@ -106,12 +110,12 @@ class PlaceFold : public ColumnFold {
 // collect: a row of its own, in one field. Empty fields do not count.
 class CollectFold : public ColumnFold {
  public:
-  CollectFold(FieldSyntax syntax, std::size_t most_bytes)
-      : syntax_(syntax), most_bytes_(most_bytes) {}
+  CollectFold(const ColumnValues& values, FieldSyntax syntax, std::size_t most_bytes)
+      : text_(values), syntax_(syntax), most_bytes_(most_bytes) {}
 
   void clear() override { values_.clear(); }
   bool add(const FieldSpan& field) override {
-    if (field.content.empty()) return true;
+    if (text_.is_empty(field)) return true;
     if (!values_.empty()) values_.push_back(kSeparator);
     value_.clear();
     field.append_value(value_);
@@ -131,6 +135,7 @@ class CollectFold : public ColumnFold {
  private:
   static constexpr char kSeparator = ';';
 
+  const ColumnValues text_;
   const FieldSyntax syntax_;
   const std::size_t most_bytes_;
   std::string values_;
@@ -138,20 +143,21 @@ class CollectFold : public ColumnFold {
 };
 
 std::unique_ptr<ColumnFold> make_column_fold(const CsvFold& fold, const RowFoldOptions& options) {
+  const ColumnValues values(fold.type, fold.format, options.nulls);
   switch (fold.kind) {
     case FoldKind::sum:
     case FoldKind::mean:
-      return std::make_unique<NumberFold>(fold.kind, options.fields);
+      return std::make_unique<NumberFold>(fold.kind, values, options.fields);
     case FoldKind::min:
     case FoldKind::max:
-      return std::make_unique<ExtremeFold>(fold.kind, fold.type);
+      return std::make_unique<ExtremeFold>(fold.kind, values);
     case FoldKind::first:
     case FoldKind::last:
       return std::make_unique<PlaceFold>(fold.kind);
     case FoldKind::collect:
       break;
   }
-  return std::make_unique<CollectFold>(options.fields, options.most_collected_bytes);
+  return std::make_unique<CollectFold>(values, options.fields, options.most_collected_bytes);
 }
 
 class RowFold : public GroupFold {

@@ -20,8 +20,9 @@ namespace xxl {
 
 struct RowFoldOptions {
   FieldSyntax fields{};
-  std::vector<CsvFold> folds{};  // of columns that have been found
-  bool count = false;            // append the number of rows, as the last column
+  std::vector<CsvFold> folds{};      // of columns that have been found
+  std::vector<std::string> nulls{};  // texts that count as empty
+  bool count = false;                // append the number of rows, as the last column
   // Of the header, if there is one: rows with fewer are filled up before columns are appended.
   std::size_t header_columns = 0;
   // The longest field that --collect makes; a longer one is an error that names the key.

@@ -14,16 +14,26 @@ constexpr const char* kNoHashInParts =
     "parts are ranges of keys, and a hash join gives rows in no order of keys: leave out "
     "--method=hash";
 
+std::vector<CsvKey> keys_of(const JoinArguments& arguments, std::size_t side) {
+  std::vector<CsvKey> keys =
+      parse_csv_keys(key_specs(arguments, side), false, ColumnTypes::of_columns);
+  for (const CsvKey& key : keys) {
+    if (!key.descending && !key.empty_last && !key.to_last) continue;
+    throw_usage(arguments.options.command(),
+                "keys of a join of Parquet or Arrow files are columns alone: no order, and no "
+                "range without its last column");
+  }
+  return keys;
+}
+
 // The names of the columns that a side is joined by.
 std::vector<std::string> key_columns(const JoinArguments& arguments, std::size_t side,
                                      const ColumnSource& source) {
-  const char* const option = arguments.options.has("on") ? "--on"
-                             : side == 0                 ? "--left-on"
-                                                         : "--right-on";
+  const std::vector<std::string>& names = source.column_names();
   std::vector<std::string> columns;
-  for (const std::string& spec : split_keys(key_specs(arguments, side))) {
-    columns.push_back(
-        resolve_column(parse_csv_column(spec, option), source.column_names(), kSideNames[side]));
+  for (const CsvKey& key :
+       resolve_places(keys_of(arguments, side), names.size(), kSideNames[side])) {
+    columns.push_back(resolve_column(key.column, names, kSideNames[side]));
   }
   return columns;
 }
@@ -78,8 +88,7 @@ void check_part_by(const ParsedOptions& options, const std::string& column,
 
 column_join_options column_join_option(const JoinArguments& arguments) {
   const ParsedOptions& options = arguments.options;
-  check_numbers_of_keys(split_keys(key_specs(arguments, 0)).size(),
-                        split_keys(key_specs(arguments, 1)).size());
+  check_numbers_of_keys(keys_of(arguments, 0).size(), keys_of(arguments, 1).size());
   check_inputs(arguments);
   column_join_options join;
   join.kind = how_option(options);

@@ -80,6 +80,7 @@ void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
                 "--layout is for lines and binary records; rows of CSV and TSV "
                 "have the columns of both sides");
   }
+  join.nulls = options.values("null");
   join.skip_malformed = options.word("malformed", "error") == "skip";
   if (const auto& separator = arguments.lines.syntax.separator) {
     const char byte = row_separator(*separator);

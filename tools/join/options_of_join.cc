@@ -86,6 +86,10 @@ constexpr std::array kJoinOptions{
            {.words = "equal never",
             .scope = Scope::text,
             .details = "equal is the default, as in join(1). never is what SQL does with NULL."}),
+    option(kWhat, "--null=TEXT", "fields equal to TEXT (NA, \\N) count as empty; repeatable",
+           {.scope = Scope::rows,
+            .details = "They are empty in keys, and are written unchanged. Blanks around them do "
+                       "not count where a number or a date is expected."}),
     option(kWhat, "--presorted[=SIDE]",
            "left (1), right (2) or both are in the order of their keys: do not sort them",
            {.words = "1 2 both",
@@ -189,9 +193,11 @@ constexpr std::array kJoinSections{
         "is missing is empty. Several keys are given in order of significance.\n"},
     Section{
         "KEYS OF ROWS",
-        "A key is given as COLUMN[:TYPE][:desc], COLUMN being a number from 1 or, with --header, "
-        "a name. TYPE is text (bytes; the default), number, integer or date, as for xxl sort. "
-        "Numbers are equal if their values are: 1.0 matches 1.\n"},
+        "Keys are given as for xxl sort (xxl sort --help): COLUMN[:TYPE][:desc], several with "
+        "commas between. COLUMN is a number from 1, or from the last column back (-1), or a name "
+        "of the header. Keys of one type are equal if their values are: the number 1.0 matches 1, "
+        "and a date 2026-11-30 in one file matches 30/11/2026 in the other, with its format "
+        "(day:date:%d/%m/%Y).\n"},
     Section{
         "ROWS OF LINES",
         "FORMAT is a list of fields, separated by commas or blanks: 0 is the key, 1.N is field N "

@@ -119,7 +119,7 @@ void ColumnsOfRank::check_rows(std::uint64_t read, std::uint64_t given) const {
 
 ClusterReport ColumnsOfRank::sort() {
   refuse_options_of_others(options_, Scope::columns);
-  const std::vector<ColumnKeyOption> keys = column_key_options(options_);
+  const std::vector<CsvKey> keys = column_key_options(options_);
   check_output();
   sort_ = column_sort_option(options_, keys, open(options_.operands()));
   sort_.file_traffic = columns_.file_traffic();

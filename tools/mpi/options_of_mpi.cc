@@ -16,12 +16,12 @@ constexpr std::string_view kFromSort =
     "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting "
     "key month-sort numeric-sort human-numeric-sort version-sort sort output reverse stable "
     "buffer-size field-separator temporary-directory unique zero-terminated parallel record "
-    "compression header empty invalid quote count sum min max mean first last collect skip "
+    "compression header empty null invalid quote count sum min max mean first last collect skip "
     "limit temp-compress io device gpu-memory multi-gpu stats help version";
 
 constexpr std::string_view kFromJoin =
     "ignore-case zero-terminated header -1 -2 -j -t -a -v -o -e record record1 record2 on key "
-    "left-on right-on empty-keys malformed quote how layout suffixes count output buffer-size "
+    "left-on right-on empty-keys null malformed quote how layout suffixes count output buffer-size "
     "temporary-directory parallel compression io stats help version";
 
 constexpr Section kInput{

@@ -36,6 +36,7 @@ const auto& set_options() {
       as_sort("version-sort", kComparing, Scope::lines),
       with_details(as_sort("field-separator", kComparing, Scope::text), "As for xxl sort."),
       as_sort("empty", kComparing, Scope::rows),
+      as_sort("null", kComparing, Scope::rows),
       as_sort("invalid", kComparing, Scope::rows),
       option(kComparing, "--record=SPEC", "what a record is (see RECORDS; default: lines)",
              {.words = "lines csv tsv u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:"}),

@@ -31,13 +31,6 @@ constexpr std::uint64_t kMostLevel = 100;  // of compression: the module knows e
 // The number that readers of Parquet expect, and that Arrow's writers make.
 constexpr std::uint64_t kRowGroupRows = std::uint64_t{1} << 20;
 
-constexpr std::pair<std::string_view, bool ColumnKeyOption::*> kKeyWords[] = {
-    {":desc", &ColumnKeyOption::descending},
-    {":asc", &ColumnKeyOption::descending},
-    {":nulls-first", &ColumnKeyOption::nulls_first},
-    {":nulls-last", &ColumnKeyOption::nulls_first},
-};
-
 const char* format_text(Format format) {
   switch (format) {
     case Format::parquet:
@@ -103,30 +96,6 @@ JobOptions job_of(const ParsedOptions& options) {
   return job;
 }
 
-// `descending`: the direction of a key that names none. Throws Error{usage}.
-ColumnKeyOption parse_column_key(std::string_view spec, bool descending) {
-  ColumnKeyOption key;
-  bool has_direction = false;
-  bool has_nulls = false;
-  std::string_view rest = spec;
-  const auto ends_so = [&](const auto& word) { return rest.ends_with(word.first); };
-  for (;;) {
-    const auto* const word = std::ranges::find_if(kKeyWords, ends_so);
-    if (word == std::end(kKeyWords)) break;
-    bool& given = word->second == &ColumnKeyOption::descending ? has_direction : has_nulls;
-    if (given) {
-      throw Error(ErrorCode::usage, "invalid --key '" + std::string(spec) +
-                                        "': it says twice which values come first");
-    }
-    given = true;
-    key.*(word->second) = word->first == ":desc" || word->first == ":nulls-first";
-    rest.remove_suffix(word->first.size());
-  }
-  if (!has_direction) key.descending = descending;
-  key.column = parse_csv_column(rest, "--key");
-  return key;
-}
-
 // With a limit, the footers often tell which row groups can have the first sorted rows.
 void leave_out_row_groups(ColumnSource& source, const column_sort_options& sort,
                           const ResultRange& range) {
@@ -163,30 +132,24 @@ std::string resolve_column(const CsvColumn& column, const std::vector<std::strin
               place + "there is no column '" + column.name + "', the columns are: " + all);
 }
 
-std::vector<ColumnKeyOption> column_key_options(const ParsedOptions& options) {
-  const bool descending = options.has("reverse");
-  std::vector<ColumnKeyOption> keys;
-  if (options.given("part-by")) {
-    keys.push_back(parse_column_key(options.value("part-by", ""), descending));
-  }
-  for (const std::string& spec : options.values("key")) {
-    keys.push_back(parse_column_key(spec, descending));
-  }
-  if (keys.empty()) {
+std::vector<CsvKey> column_key_options(const ParsedOptions& options) {
+  std::vector<std::string> specs = options.values("key");
+  if (options.given("part-by")) specs.insert(specs.begin(), options.value("part-by", ""));
+  if (specs.empty()) {
     throw_usage(options.command(),
                 "columns need a --key: the name or number of the column to sort by");
   }
-  return keys;
+  return parse_csv_keys(specs, options.has("reverse"), ColumnTypes::of_columns);
 }
 
 column_sort_options column_sort_option(const ParsedOptions& options,
-                                       const std::vector<ColumnKeyOption>& keys,
-                                       ColumnSource& source) {
+                                       const std::vector<CsvKey>& keys, ColumnSource& source) {
   column_sort_options sort;
-  for (const ColumnKeyOption& key : keys) {
-    sort.by.push_back({.column = resolve_column(key.column, source.column_names(), ""),
+  const std::vector<std::string>& names = source.column_names();
+  for (const CsvKey& key : resolve_places(keys, names.size(), "")) {
+    sort.by.push_back({.column = resolve_column(key.column, names, ""),
                        .descending = key.descending,
-                       .nulls_first = key.nulls_first});
+                       .nulls_first = !key.empty_last.value_or(true)});
   }
   const ResultRange range = range_option(options);
   sort.skip = range.skip;

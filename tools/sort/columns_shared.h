@@ -27,24 +27,16 @@ namespace xxl::cli {
 // Whether --record names files of columns.
 bool is_columns(std::string_view record);
 
-// COLUMN[:desc|:asc][:nulls-first|:nulls-last]
-struct ColumnKeyOption {
-  CsvColumn column;
-  bool descending = false;
-  bool nulls_first = false;
-};
-
 // The name of the column, which must be there. `names` are those of `table`. Throws Error{usage}.
 std::string resolve_column(const CsvColumn& column, const std::vector<std::string>& names,
                            const std::string& table);
 
 // --part-by, --key and --reverse; there is one at least. Throws Error{usage}.
-std::vector<ColumnKeyOption> column_key_options(const ParsedOptions& options);
+std::vector<CsvKey> column_key_options(const ParsedOptions& options);
 // A sort of `source` by these keys, with -u, --skip and --limit. Row groups of `source` without any
 // of the wanted rows are left out. Throws Error.
 column_sort_options column_sort_option(const ParsedOptions& options,
-                                       const std::vector<ColumnKeyOption>& keys,
-                                       ColumnSource& source);
+                                       const std::vector<CsvKey>& keys, ColumnSource& source);
 // The keys that the rows are in the order of. The names are those of `sort`.
 std::vector<module_table::SortedBy> sorted_by(const column_sort_options& sort);
 

@@ -130,7 +130,14 @@ constexpr std::array kSortOptions{
             .details = "The columns of CSV and TSV files can then be called by their names."}),
     option(kOrdering, "--empty=WHERE",
            "where rows go whose key is empty: first (the default) or last",
-           {.words = "first last", .scope = Scope::rows}),
+           {.words = "first last",
+            .scope = Scope::rows,
+            .details = "A key says otherwise with :nulls-first or :nulls-last."}),
+    option(kOrdering, "--null=TEXT", "fields equal to TEXT (NA, \\N) count as empty; repeatable",
+           {.scope = Scope::rows,
+            .details = "They are empty in keys and in what --sum and the like read, and are "
+                       "written unchanged. Blanks around them do "
+                       "not count where a number or a date is expected."}),
     option(kOrdering, "--invalid=WHERE",
            "where rows go with no number or date in a key of that type: error "
            "(malformed, the default), first or last",
@@ -223,23 +230,37 @@ constexpr Section kTextKeys{
 
 constexpr Section kRowKeys{
     "KEYS OF ROWS",
-    "A key is given as COLUMN[:TYPE][:desc], COLUMN being a number from 1 or, with --header, a "
-    "name. TYPE is\n"
+    "A key is a list of columns with commas between, the most significant first. COLUMN is a "
+    "number from 1, or from the last column back (-1), or a name of the header. 2-4 is three "
+    "columns, 2- all from the second. A name that is a number, or has a ':' or a ',', goes in "
+    "quotes: '\"a,b\":desc'. Words follow the column, each after a ':', in any order. One is its "
+    "type:\n"
     "\n"
-    "  text       bytes (the default)\n"
-    "  number     decimal numbers, floating-point ones too\n"
-    "  integer    whole numbers\n"
-    "  date       2026-11-30, with or without a time\n"
+    "  text, t                 bytes (the default)\n"
+    "  number, num, n, float   decimal numbers of any length, exponents too\n"
+    "  integer, int, i         whole numbers\n"
+    "  date, d                 2026-11-30, with or without a time\n"
+    "  ci                      text without regard to upper and lower case\n"
+    "  natural                 text with numbers in it: file2 before file10\n"
+    "  version                 as sort -V: 1.9 before 1.10\n"
     "\n"
-    "It may end in :desc for descending, or :asc, which also keeps -r away from this key.\n"};
+    "Others are :desc, :asc (which also keeps -r away from this key), :nulls-first and :nulls-last "
+    "(for empty fields, instead of --empty).\n"
+    "\n"
+    "  --key=amount:n:desc,name    --key=name:ci,date:d:desc:nulls-last    --key=-1:int\n"
+    "\n"
+    "A number written in another way has a FORMAT after its type, an example: "
+    "price:number:1.234,56 or price:number:$1,234.56 or share:number:12,5 %. It says which mark is "
+    "between thousands and which before decimals. The mark between thousands and the letters or "
+    "signs around the number may be missing in a field. A date has a FORMAT with %d %m %Y %y %b %B "
+    "%j %H %M %S %f %p %z, as strptime(3) has them: day:date:%d/%m/%Y. A FORMAT may be in quotes, "
+    "and must be if the words after it could belong to it.\n"};
 
 constexpr Section kColumnKeys{
     "KEYS OF COLUMNS",
-    "A key is given as COLUMN[:desc][:nulls-first], COLUMN being a name or a number from 1; a "
-    "name that is all digits or has a ':' goes in quotes, as in '\"a:b\":desc'. Numbers, dates "
-    "and times are sorted by value, NaN above all others; text by its bytes. Nulls come last, "
-    "whether descending or not, unless the key says :nulls-first. :asc and :nulls-last say the "
-    "usual; :asc also keeps -r away from this key.\n"};
+    "Keys are given as those of rows, without types: COLUMN[:desc][:nulls-first], several with "
+    "commas between. Numbers, dates and times are sorted by value, NaN above all others; text by "
+    "its bytes. Nulls come last, whether descending or not, unless the key says :nulls-first.\n"};
 
 constexpr Section kRowFolds{
     "FOLDS",
@@ -249,11 +270,13 @@ constexpr Section kRowFolds{
     "files none of them. (Of binary records, see FOLDS OF BINARY RECORDS.)\n"
     "\n"
     "Of rows, FIELD is COLUMN[:NAME], or for --min and --max COLUMN[:TYPE][:NAME], with columns "
-    "and types as in --key; without a TYPE, values are numbers. With a NAME the field stays, "
+    "and types as in --key; without a TYPE, values are numbers. A FORMAT stands after the type, "
+    "for --sum and --mean as well (price:number:1.234,56), which then write their result like "
+    "that. With a NAME the field stays, "
     "and the result is a new column of that name (without --header, a column is all that it "
     "makes), in the order of the options, before that of --count. Rows with fewer columns than "
-    "the header are filled up before; more are an error. A NAME that is a TYPE or has a ':' "
-    "goes in quotes.\n"
+    "the header are filled up before; more are an error. A NAME that is a TYPE, has a ':' or "
+    "looks like a FORMAT goes in quotes.\n"
     "\n"
     "  --sum=amount --max=amount:largest --min=day:date:since\n"
     "\n"

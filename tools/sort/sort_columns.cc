@@ -21,7 +21,7 @@ std::string describe(const std::vector<column_key>& keys) {
 
 int sort_columns(const Caller& caller, const ParsedOptions& options) {
   refuse_options_of_others(options, Scope::columns);
-  const std::vector<ColumnKeyOption> keys = column_key_options(options);
+  const std::vector<CsvKey> keys = column_key_options(options);
   const ResultRange range = range_option(options);
   ColumnsJob job(caller, options, false);
   ColumnSource& source = job.open(input_files(options));

@@ -237,6 +237,7 @@ void set_records(const ParsedOptions& options, SortSpec& spec) {
   spec.limit = range.limit;
   if (!is_rows) return;
   if (options.knows("empty")) spec.empty_last = options.word("empty", "first") == "last";
+  if (options.knows("null")) spec.nulls = options.values("null");
   if (options.knows("invalid")) spec.invalid = options.word("invalid", "error");
   if (options.knows("malformed")) {
     spec.skip_malformed = options.word("malformed", "error") == "skip";

@@ -122,16 +122,21 @@ def one_of(value: str, name: str, *values: str) -> str:
     return value
 
 
-def check_words(words: Sequence[Any], place: str, known: Collection[str]) -> None:
+def check_words(
+    words: Sequence[Any], place: str, known: Collection[str], formats: bool = False
+) -> None:
     for word in words:
-        if word not in known:
+        if (str(word).partition(":")[0] if formats else word) not in known:
             raise UsageError(f"{word!r} of {place} is none of {', '.join(known)}")
 
 
 def key_list(
-    by: Any, known: Collection[str], example: str
+    by: Any, known: Collection[str], example: str, formats: bool = False
 ) -> list[tuple[Any, Any, list[Any]]]:
-    """One key or several, as (key, column, words); the words must be among `known`."""
+    """One key or several, as (key, column, words); the words must be among `known`.
+
+    formats: a word may have a ":" and anything after it.
+    """
     if isinstance(by, tuple):
         raise TypeError(
             f"by is {by!r}, which could be one key or several: put keys in a list, "
@@ -140,7 +145,7 @@ def key_list(
     keys = []
     for key in [by] if isinstance(by, (str, int)) else by:
         column, *words = key if isinstance(key, (tuple, list)) else [key]
-        check_words(words, f"the key {key!r}", known)
+        check_words(words, f"the key {key!r}", known, formats)
         keys.append((key, column, words))
     if not keys:
         raise UsageError("by names no column")

@@ -32,8 +32,8 @@ CsvKey = Union[Column, tuple[Any, ...]]
 CsvFold = tuple[Any, ...]
 Pair = Union[str, tuple[str, str]]
 
-_CSV_TYPES = ("text", "number", "integer", "date")
-_CSV_WORDS = (*_CSV_TYPES, "asc", "desc")
+_CSV_TYPES = ("text", "number", "integer", "date", "ci", "natural", "version")
+_CSV_WORDS = (*_CSV_TYPES, "asc", "desc", "nulls_first", "nulls_last")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,10 +214,14 @@ def _csv_column(column: object) -> str:
 def csv_keys(by: CsvKey | Sequence[CsvKey]) -> list[bytes]:
     """Keys in the form of --key."""
     keys = []
-    for _, column, words in key_list(by, _CSV_WORDS, "('b', 'number', 'desc')"):
-        # The type comes first on the command line.
-        words.sort(key=lambda word: word in ("asc", "desc"))
-        keys.append(os.fsencode(":".join([_csv_column(column), *words])))
+    for _, column, words in key_list(by, _CSV_WORDS, "('b', 'number', 'desc')", formats=True):
+        texts = [_csv_column(column)]
+        for word in words:
+            name, _, form = word.partition(":")
+            texts.append(name.replace("_", "-"))
+            if form:
+                texts.append('"' + form.replace('"', '""') + '"')
+        keys.append(os.fsencode(":".join(texts)))
     return keys
 
 
@@ -231,7 +235,7 @@ def csv_folds(folds: Mapping[str, CsvFold]) -> list[bytes]:
                 f"not {name!r}: {what!r}"
             )
         column, fold, *words = what
-        check_words(words, f"the fold {what!r}", _CSV_TYPES)
+        check_words(words, f"the fold {what!r}", _CSV_TYPES, formats=True)
         new = [] if name == column else [_csv_column(name)]
         texts.append(":".join([f"{fold}={_csv_column(column)}", *words, *new]))
     return [os.fsencode(text) for text in texts]
@@ -251,6 +255,7 @@ def sort_csv(
     sum_column: Column | None = None,
     folds: Mapping[str, CsvFold] | None = None,
     empty: Literal["first", "last"] = "first",
+    nulls: Sequence[str] = (),
     invalid: Literal["error", "first", "last"] = "error",
     malformed: Literal["error", "skip"] = "error",
     quotes: bool = True,
@@ -272,7 +277,9 @@ def sort_csv(
     memory, scratch, threads, progress: see xxl.sort.
     by: a column, or a list of columns and of tuples of a column and words. A column is a name in
         the header, or a number from 1. Words: "text" (by bytes, the default), "number" (decimal, of
-        any length), "integer" or "date" (ISO 8601), and "desc".
+        any length), "integer", "date" (ISO 8601), "ci" (text in which upper and lower case are
+        equal), "natural" or "version", and "desc". A type may have a format: "number:1.234,56" or
+        "date:%d/%m/%Y". "nulls_first" and "nulls_last" say where rows with an empty key come.
     header: the first row of each input is a header, the same in all of them, and written once.
     separator: one byte; "\\t" for TSV.
     reverse: descending, unless a key says otherwise.
@@ -285,6 +292,7 @@ def sort_csv(
         "sum", "min", "max", "mean", "first", "last" and "collect" (all values, with ";" between
         them). A type may follow "min" and "max", as in a key. Default: "number".
     empty: rows with an empty key come first or last, in either direction.
+    nulls: texts of fields that count as empty, such as ["NA"].
     invalid: what to do with rows without a number or date in such a key: "error", or put them
         "first" or "last". They come after empty ones, in the order of their text.
     malformed: "error", or "skip" to leave such rows out and count them.
@@ -309,6 +317,7 @@ def sort_csv(
         progress,
         record="csv",
         empty_last=one_of(empty, "empty", "first", "last") == "last",
+        nulls=_texts(nulls),
         invalid=one_of(invalid, "invalid", "error", "first", "last"),
         skip_malformed=one_of(malformed, "malformed", "error", "skip") == "skip",
         keys=csv_keys(by),
@@ -351,6 +360,7 @@ def join_files(
     filler: str | None = None,
     header: bool = False,
     empty_keys_match: bool = True,
+    nulls: Sequence[str] = (),
     ignore_case: bool = False,
     zero_terminated: bool = False,
     malformed: Literal["error", "skip"] = "error",
@@ -384,6 +394,7 @@ def join_files(
     filler: written in place of missing and empty fields, for lines and CSV.
     header: whether the first row of each file is a header, for lines and CSV.
     empty_keys_match: if False, empty fields match nothing, as NULL in SQL.
+    nulls: for CSV and TSV, texts of fields that count as empty, such as ["NA"].
     ignore_case, zero_terminated: for lines.
     malformed: "error", or "skip" to leave such rows of CSV out and count them.
     quotes: see xxl.sort_csv.
@@ -427,6 +438,7 @@ def join_files(
         filler=None if filler is None else os.fsencode(filler),
         header=bool(header),
         empty_keys_match=bool(empty_keys_match),
+        nulls=_texts(nulls),
         ignore_case=bool(ignore_case),
         zero_terminated=bool(zero_terminated),
         skip_malformed=malformed == "skip",

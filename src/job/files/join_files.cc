@@ -42,6 +42,7 @@ void refuse_members_of_others(const JoinJob& job, TextKind kind) {
       {"empty_keys_match", !job.empty_keys_match, text},
       {"ignore_case", job.ignore_case, lines},
       {"zero_terminated", job.zero_terminated, lines},
+      {"nulls", !job.nulls.empty(), rows},
       {"skip_malformed", job.skip_malformed, rows},
       {"quotes", !job.quotes, rows},
       {"suffixes", job.suffixes != defaults.suffixes, rows && job.header && makes_rows},
@@ -108,8 +109,8 @@ RowJoin row_join(const JoinJob& job) {
     CsvOrder& order = rows.orders[side];
     order.fields =
         fields_of_rows(job.records[side], given_separator(job.field_separator), job.quotes);
-    for (const std::string& key : split_keys(keys_of(job, side)))
-      order.keys.push_back(parse_csv_key(key));
+    order.keys = parse_csv_keys(keys_of(job, side));
+    order.nulls = job.nulls;
   }
   rows.filler = job.filler.value_or("");
   rows.suffixes = job.suffixes;

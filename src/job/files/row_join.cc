@@ -114,6 +114,10 @@ void check_types_of_keys(const RowSides& sides) {
   for (std::size_t i = 0; i < sides[0].order.keys.size(); ++i) {
     const CsvKey& r = sides[0].order.keys[i];
     const CsvKey& s = sides[1].order.keys[i];
+    if (r.to_last || s.to_last) {
+      throw Error(ErrorCode::usage,
+                  "a range of columns in the key of a join needs its last column, as in 2-4");
+    }
     if (r.type == s.type && r.descending == s.descending) continue;
     throw Error(
         ErrorCode::usage,
@@ -222,10 +226,7 @@ void set_rows(const RowJoin& rows, GeneralJoinOptions& join) {
   set_row_syntax(rows.orders[0], join, join.syntax);
   if (!rows.empty_keys_match) {
     join.matches_nothing = [sides](std::string_view row) {
-      const CsvOrder& order = (*sides)[0].order;
-      return std::any_of(order.keys.begin(), order.keys.end(), [&](const CsvKey& key) {
-        return field_content(row, order.fields, key.column.index).empty();
-      });
+      return (*sides)[0].keys->has_empty_part(row);
     };
   }
   if (rows.records_of_r) return set_records_of_r(join);

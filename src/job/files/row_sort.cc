@@ -70,6 +70,11 @@ void check_no_column_is_named_count(const CsvOrder& order) {
 void check_names_of_columns(const CsvOrder& order, bool header) {
   const CsvColumn* const named = first_named(order);
   if (header || named == nullptr) return;
+  if (named->name.empty()) {
+    throw Error(ErrorCode::usage,
+                "columns up to the last, or counted from it, require --header: it says how many "
+                "there are");
+  }
   throw Error(ErrorCode::usage, "column " + quote_controls(named->name) +
                                     ": naming one requires --header; without it, columns have "
                                     "numbers, from 1, as in --key=2:number");
@@ -109,6 +114,7 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
     return RowFoldOptions{
         .fields = order.fields,
         .folds = order.folds,
+        .nulls = order.nulls,
         .count = order.count,
         .header_columns = order.header_columns,
         .most_collected_bytes = most_bytes,

@@ -46,6 +46,7 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
       {"stable", job.stable, lines},
       {"zero_terminated", job.zero_terminated, lines},
       {"empty_last", job.empty_last, rows},
+      {"nulls", !job.nulls.empty(), rows},
       {"invalid", job.invalid != "error", rows},
       {"skip_malformed", job.skip_malformed, rows},
       {"quotes", !job.quotes, rows},
@@ -108,8 +109,9 @@ CsvOrder row_order(const SortJob& job) {
   }
   CsvOrder order;
   order.fields = fields_of_rows(job.record, given_separator(job.field_separator), job.quotes);
-  for (const std::string& key : job.keys) order.keys.push_back(parse_csv_key(key, job.reverse));
+  order.keys = parse_csv_keys(job.keys, job.reverse);
   order.empty_last = job.empty_last;
+  order.nulls = job.nulls;
   const std::optional<InvalidKeys> invalid = invalid_keys_named(job.invalid);
   if (!invalid) {
     throw Error(ErrorCode::usage,

@@ -97,17 +97,98 @@ TEST(CsvKeyOption, SaysWhatIsWrong) {
   EXPECT_EQ(message("0"), "invalid --key '0': columns are counted from 1");
   EXPECT_EQ(message("99999999999999999999"),
             "invalid --key '99999999999999999999': the number of the column is too large");
-  EXPECT_EQ(message("a:float"),
-            "invalid --key 'a:float': unknown type 'float', use text, number, integer or date, and "
-            "asc or desc (a name with a ':' goes in quotes, as in '\"a:b\":number')");
-  EXPECT_EQ(message("a:desc:asc"), "invalid --key 'a:desc:asc': more than one direction");
-  EXPECT_EQ(message("a:date:text"), "invalid --key 'a:date:text': more than one type");
+  EXPECT_EQ(message("amount:foo"),
+            "unknown type 'foo' in --key 'amount:foo': use text, number, integer, date, ci, "
+            "natural or version (a name with a ':' goes in quotes, as in '\"a:b\":number')");
+  EXPECT_EQ(message("a:desc:asc"),
+            "invalid --key 'a:desc:asc': ':desc' and ':asc' exclude each other");
+  EXPECT_EQ(message("a:date:t"), "invalid --key 'a:date:t': ':date' and ':t' exclude each other");
+  EXPECT_EQ(message("a:n:n"), "invalid --key 'a:n:n': ':n' is given twice");
+  EXPECT_EQ(message("a:nulls-first:nulls-last"),
+            "invalid --key 'a:nulls-first:nulls-last': ':nulls-first' and ':nulls-last' exclude "
+            "each other");
+  EXPECT_EQ(message("a,b"), "invalid --key 'a,b': more than one column, where one is needed");
+  EXPECT_EQ(message("a,"), "invalid --key 'a,': it starts with a column: a number or a name");
+  EXPECT_EQ(message("-0"), "invalid --key '-0': columns are counted from 1");
+  EXPECT_EQ(message("1-20000"), "invalid --key '1-20000': a range of more than 10000 columns");
+  EXPECT_EQ(message("a:d:%d/%Q"),
+            "invalid --key 'a:d:%d/%Q': the format '%d/%Q': '%Q' is not known: use %Y %y %m %b %B "
+            "%d %e %j %H %I %M %S %f %p %z %a %A %F %D %T %R or %%");
+  EXPECT_EQ(message("a:n:1.2.3"),
+            "invalid --key 'a:n:1.2.3': the format '1.2.3' is not a number, as in 1.234,56 or "
+            "$1,234.56");
   EXPECT_EQ(message("\"a"), "invalid --key '\"a': the quote is not closed");
   EXPECT_EQ(message("\"a\"b"), "invalid --key '\"a\"b': text after the closing quote");
   EXPECT_EQ(message(""), "invalid --key '': it starts with a column: a number or a name");
-  EXPECT_TRUE(message("1:").starts_with("invalid --key '1:': unknown type ''"));
+  EXPECT_TRUE(message("1:").starts_with("unknown type '' in --key '1:': use text"));
   EXPECT_EQ(usage_of([] { parse_csv_column("a:b", "--sum"); }),
             "invalid --sum 'a:b': a name with a ':' goes in quotes, as in '\"a:b\"'");
+}
+
+std::vector<CsvKey> keys_of(const std::string& spec) {
+  return parse_csv_keys(std::vector<std::string>{spec});
+}
+
+TEST(CsvKeyOption, ListsColumnsWithWordsInAnyOrder) {
+  const auto keys = keys_of("amount:desc:n,name,\"a,b\":nulls-last:ci,-1:i");
+  ASSERT_EQ(keys.size(), 4u);
+  EXPECT_EQ(keys[0], (CsvKey{{CsvColumn::kByName, "amount"}, CsvType::number, true}));
+  EXPECT_EQ(keys[1], (CsvKey{{CsvColumn::kByName, "name"}, CsvType::text, false}));
+  EXPECT_EQ(keys[2], (CsvKey{{CsvColumn::kByName, "a,b"}, CsvType::ci, false, {}, {true}, false}));
+  EXPECT_EQ(keys[3], (CsvKey{{CsvColumn::kByName, "", 1}, CsvType::integer, false}));
+  for (const auto& [word, type] :
+       std::vector<std::pair<const char*, CsvType>>{{"t", CsvType::text},
+                                                    {"num", CsvType::number},
+                                                    {"numeric", CsvType::number},
+                                                    {"float", CsvType::number},
+                                                    {"int", CsvType::integer},
+                                                    {"d", CsvType::date},
+                                                    {"natural", CsvType::natural},
+                                                    {"version", CsvType::version}}) {
+    EXPECT_EQ(parse_csv_key(std::string("x:") + word).type, type) << word;
+  }
+}
+
+TEST(CsvKeyOption, FormatsEndWhereTheNextWordOrKeyStarts) {
+  const auto formats = [](const char* spec) {
+    std::vector<std::string> all;
+    for (const CsvKey& key : keys_of(spec)) all.push_back(key.format);
+    return all;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(formats("a:n:1.234,56,b"), (Texts{"1.234,56", ""}));
+  EXPECT_EQ(formats("a:n:1.234,56,2"), (Texts{"1.234,56", ""}));
+  EXPECT_EQ(formats("a:n:1,234,2:n"), (Texts{"1,234", ""}));
+  EXPECT_EQ(formats("a:n:$1,234.56:desc,b"), (Texts{"$1,234.56", ""}));
+  EXPECT_EQ(formats("a:n:1 234,56 EUR,b"), (Texts{"1 234,56 EUR", ""}));
+  EXPECT_EQ(formats("a:n,12"), (Texts{"", ""}));
+  EXPECT_EQ(formats("a:n:\"1,5\":desc"), (Texts{"1,5"}));
+  EXPECT_EQ(formats("a:d:%d/%m/%Y,b:d:%b %d, %Y %H:%M:desc"),
+            (Texts{"%d/%m/%Y", "%b %d, %Y %H:%M"}));
+  EXPECT_EQ(formats("a:d:\"am %d. %m. %Y, um %H\""), (Texts{"am %d. %m. %Y, um %H"}));
+  EXPECT_TRUE(keys_of("a:d:%b %d, %Y %H:%M:desc")[0].descending);
+}
+
+TEST(CsvKeyOption, RangesAndColumnsFromTheLast) {
+  const auto columns = [](const char* spec) {
+    CsvOrder order;
+    order.keys = keys_of(spec);
+    resolve_columns(order, "a,b,c,d,2-3", "f.csv");
+    std::string text;
+    for (const CsvKey& key : order.keys) text += std::to_string(key.column.index + 1);
+    return text;
+  };
+  EXPECT_EQ(columns("2-4"), "234");
+  EXPECT_EQ(columns("4-2:n"), "432");
+  EXPECT_EQ(columns("3-,1"), "3451");
+  EXPECT_EQ(columns("-1,-5"), "51");
+  EXPECT_EQ(columns("\"2-3\""), "5");
+  EXPECT_EQ(columns("2-2"), "2");
+  EXPECT_EQ(usage_of([&] { columns("-6"); }), "f.csv: there is no column -6: there are 5 columns");
+  EXPECT_EQ(usage_of([&] { columns("6-"); }), "f.csv: there is no column 6: there are 5 columns");
+  CsvOrder order;
+  order.keys = keys_of("2-");
+  EXPECT_NE(first_named(order), nullptr);
 }
 
 TEST(CsvFoldOption, NamesColumnTypeAndNewColumn) {
@@ -120,14 +201,23 @@ TEST(CsvFoldOption, NamesColumnTypeAndNewColumn) {
   EXPECT_EQ(fold(FoldKind::max, "1:most").type, CsvType::number);
   EXPECT_EQ(fold(FoldKind::max, "1:\"text\"").name, "text");
   EXPECT_EQ(fold(FoldKind::max, "1:text:text").name, "text");
+  EXPECT_EQ(fold(FoldKind::max, "1:d:%d/%m/%Y %H:%M:last").format, "%d/%m/%Y %H:%M");
+  EXPECT_EQ(fold(FoldKind::max, "1:d:%d/%m/%Y %H:%M:last").name, "last");
+  EXPECT_EQ(fold(FoldKind::sum, "1:n:1.234,56:total").format, "1.234,56");
+  EXPECT_EQ(fold(FoldKind::sum, "1:n:1.234,56:total").name, "total");
+  EXPECT_EQ(fold(FoldKind::max, "1:n:best2").name, "best2");
+  EXPECT_EQ(fold(FoldKind::max, "1:n:\"2\"").name, "2");
   const auto message = [&](FoldKind kind, const char* spec) {
     return usage_of([&] { fold(kind, spec); });
   };
   EXPECT_EQ(message(FoldKind::sum, "a:b:c"),
             "invalid --sum 'a:b:c': a name with a ':' goes in quotes, as in '\"a:b\"'");
   EXPECT_EQ(message(FoldKind::sum, "a:text"),
-            "invalid --sum 'a:text': only --min and --max take a type; a name like that goes in "
-            "quotes, as in 'a:\"text\"'");
+            "invalid --sum 'a:text': it takes numbers only; a name like that goes in quotes, as in "
+            "'a:\"text\"'");
+  EXPECT_EQ(message(FoldKind::first, "a:n"),
+            "invalid --first 'a:n': it takes no type; a name like that goes in quotes, as in "
+            "'a:\"n\"'");
   EXPECT_EQ(message(FoldKind::max, "a:"),
             "invalid --max 'a:': the name of the new column is empty");
 }
@@ -243,6 +333,143 @@ TEST(CsvKeys, FieldsThatAreNotOfTheirTypeAreFirstOrLastWhateverTheDirection) {
   EXPECT_EQ(fault_of(order, "NA,many"), "column 2: 'many' is not a number");
 }
 
+TEST(CsvKeys, EachSaysWhereEmptyFieldsGo) {
+  const auto order = order_by({"1:nulls-last", "2:n:desc:nulls-first"});
+  expect_order(order, {{"a,"}, {"a,2"}, {"a,1"}, {",7"}});
+  expect_order(order_by({"1:nulls-first", "2"}, true), {{",1"}, {"a,1"}, {"a,"}});
+}
+
+TEST(CsvKeys, NullsAreEmpty) {
+  CsvOrder order = order_by({"1:n", "2"});
+  order.nulls = {"NA", "\\N", "a\"b"};
+  expect_order(order,
+               {{",x", "NA,x", " NA ,x", "\"NA\",x", "\\N,x"}, {"-1,", "-1,NA"}, {"-1, NA"}});
+  EXPECT_EQ(fault_of(order, "na,1"),
+            "column 1: 'na' is not a number (--null=na treats it as empty)");
+  expect_order(order, {{"1,", "1,\"a\"\"b\""}});
+  EXPECT_TRUE(CsvKeys(order).has_empty_part("NA,x"));
+  EXPECT_TRUE(CsvKeys(order).has_empty_part("1"));
+  EXPECT_FALSE(CsvKeys(order).has_empty_part("1,x"));
+  EXPECT_EQ(fault_of(order_by({"1:n"}), "\\N"),
+            "column 1: '\\N' is not a number (--null='\\N' treats it as empty)");
+  EXPECT_EQ(fault_of(order_by({"1:d"}), "31/12/2024"),
+            "column 1: '31/12/2024' is not a date (ISO 8601) (other dates need a format, as in "
+            "date:%d/%m/%Y)");
+  EXPECT_EQ(fault_of(order_by({"1:n"}), "\"1.234,56\""),
+            "column 1: '1.234,56' is not a number (it may need a format, as in number:1.234,56)");
+}
+
+TEST(CsvKeys, TextWithoutRegardToCase) {
+  const auto order = order_by({"1:ci:desc", "2:ci"});
+  expect_order(order, {{"b,x", "B,X"}, {"ab,\xc3\xa4", "AB,\xc3\x84"}, {"a,", "A,"}});
+  // Latin, Greek, Cyrillic, as the pieces of a key are cut anywhere.
+  const std::string upper = "\xc3\x96\xc5\xb8\xce\xa9\xd0\xaf\xd0\x81\xce\x86";
+  const std::string lower = "\xc3\xb6\xc3\xbf\xcf\x89\xd1\x8f\xd1\x91\xce\xac";
+  const auto ci = order_by({"1:ci"});
+  const std::string whole = key_of(ci, upper);
+  EXPECT_EQ(whole, key_of(ci, lower));
+  for (std::size_t from = 0; from < whole.size(); ++from) {
+    std::string part;
+    CsvKeys(ci).append_key_part(upper, from, 1, part);
+    EXPECT_EQ(part, whole.substr(from, 1));
+  }
+  expect_order(ci, {{"\"a\"\"B\""}, {"\xc3"}, {"\"\xc3\"\"\""}});
+}
+
+TEST(CsvKeys, NaturalTextHasNumbers) {
+  for (const bool last : {true, false}) {
+    const auto order = last ? order_by({"1:natural"}) : order_by({"1:natural", "2"});
+    Groups groups = {{""},
+                     {"0", "000"},
+                     {"2", "02"},
+                     {"10"},
+                     {"file"},
+                     {"file-1"},
+                     {"file0"},
+                     {"file2", "file02"},
+                     {"file2a"},
+                     {"file10"},
+                     {"file" + std::string(300, '9')},
+                     {"file1" + std::string(300, '0')},
+                     {"filea"},
+                     {"\"x\"\"2\""},
+                     {"\"x\"\"10\""}};
+    for (auto& group : groups) {
+      for (std::string& row : group) row += ",";
+    }
+    expect_order(order, groups);
+  }
+  const auto down = order_by({"1:natural:desc"});
+  expect_order(down, {{""}, {"a10"}, {"a9b"}, {"a9"}, {"a"}});
+  const auto keys = order_by({"1:natural"});
+  const std::string row = "a0012b" + std::string(260, '7') + "c", whole = key_of(keys, row);
+  for (std::size_t from = 0; from < whole.size(); ++from) {
+    std::string part;
+    CsvKeys(keys).append_key_part(row, from, 3, part);
+    EXPECT_EQ(part, whole.substr(from, 3));
+  }
+}
+
+TEST(CsvKeys, VersionsCompareAsInSort) {
+  expect_order(order_by({"1:version", "2"}),
+               {{","}, {"1.2~rc1,"}, {"1.2,"}, {"1.9,"}, {"1.10,a"}, {"1.10,b"}, {"1.10.1,"}});
+  expect_order(order_by({"1:version:desc"}, true), {{"1.10"}, {"1.9"}, {"\"1\"\"\""}, {""}});
+}
+
+TEST(CsvKeys, NumbersInAFormat) {
+  const auto order = order_by({"1:number:\"1.234,56 EUR\":desc"});
+  expect_order(order, {{""},
+                       {"1.000.000"},
+                       {"\"1234,50\"", "\"1.234,5 EUR\"", "\"1.234,50EUR\""},
+                       {"7 EUR", "+7"},
+                       {"\"0,10\"", "\",1\""},
+                       {"-3", "-3 EUR",
+                        "\xe2\x88\x92"
+                        "3"}});
+  for (const char* text : {"1.23", "12.3456", "1.2345", "1234.567", "1,5 USD", "EUR 5", "--5",
+                           "5e3", "EUR", ".", "1.234,5.6"}) {
+    const std::string row = '"' + std::string(text) + '"';
+    EXPECT_EQ(fault_of(order, row),
+              "column 1: '" + std::string(text) + "' is not a number like '1.234,56 EUR'");
+  }
+  expect_order(order_by({"1:n:$1,234.56"}), {{"-$5"}, {"$-4"}, {"3"}, {"\"$1,000.001\""}});
+  expect_order(order_by({"1:n:1 234"}), {{"999"},
+                                         {"1\xc2\xa0"
+                                          "000",
+                                          "1 000", "1000"},
+                                         {"1000.5"}});
+  expect_order(order_by({"1:i:1'234"}), {{"999"}, {"1'000"}});
+  EXPECT_NE(fault_of(order_by({"1:i:1'234"}), "1.5"), std::nullopt);
+  expect_order(order_by({"1:n:12 %"}), {{"2%", "2 %", "2"}, {"10 %"}});
+}
+
+TEST(CsvKeys, DatesInAFormat) {
+  expect_order(order_by({"1:date:%d/%m/%Y"}),
+               {{"29/02/2000", "29/2/2000"}, {"01/03/2000"}, {"1/1/2024"}});
+  for (const char* text : {"29/02/2001", "31/04/2024", "2024-01-01", "1/1/24", "1/1/2024 x",
+                           "0/1/2024", "1/13/2024"}) {
+    EXPECT_EQ(fault_of(order_by({"1:date:%d/%m/%Y"}), text),
+              "column 1: '" + std::string(text) + "' is not a date like '%d/%m/%Y'");
+  }
+  // The same moments as in ISO 8601.
+  const auto same = [](const std::string& format, const std::string& text, const char* iso) {
+    EXPECT_EQ(hex(key_of(order_by({("1:d:\"" + format + "\"").c_str()}), '"' + text + '"')),
+              hex(key_of(order_by({"1:d"}), iso)))
+        << text;
+  };
+  same("%d.%m.%y %H:%M", "05.07.68 09:30", "2068-07-05T09:30");
+  same("%d.%m.%y", "05.07.69", "1969-07-05");
+  same("%b %e %Y %I:%M:%S %p", "Mar  4 2021 12:00:07 am", "2021-03-04T00:00:07");
+  same("%B %d %Y %I %p", "march 04 2021 12 PM", "2021-03-04T12:00");
+  same("%Y%m%d%H%M%S", "20210304050607", "2021-03-04T05:06:07");
+  same("%Y-%j", "2024-366", "2024-12-31");
+  same("%FT%T.%f%z", "2024-01-02T03:04:05.5+0130", "2024-01-02T03:04:05.5+01:30");
+  same("%a, %d %b %Y %T %z", "Tue, 02 Jan 2024 03:04:05 +0000", "2024-01-02T03:04:05Z");
+  same("100%% %m/%Y", "100% 7/2024", "2024-07-01");
+  EXPECT_NE(fault_of(order_by({"1:d:\"%a, %d %b %Y\""}), "\"Mon, 02 Jan 2024\""), std::nullopt);
+  EXPECT_NE(fault_of(order_by({"1:d:%Y-%j"}), "2023-366"), std::nullopt);
+}
+
 TEST(CsvKeys, NumbersAreExact) {
   const Groups numbers{{"-1e999999999999999999"},
                        {"-123456789012345678901234567890.5"},
@@ -282,7 +509,11 @@ TEST(CsvKeys, WhatIsNoNumberIsMalformed) {
   for (const char* text : {"x", "1x", "1,5", "1 2", "--1", "+", ".", "e5", "1e", "1e+", "0x10",
                            "inf", "nan", "1.2.3", "1e9999999999999999999", "1_000"}) {
     const std::string row = '"' + std::string(text) + '"';
-    EXPECT_EQ(fault_of(order, row), "column 1: '" + std::string(text) + "' is not a number");
+    // There may be advice after it.
+    EXPECT_TRUE(fault_of(order, row)
+                    .value_or("")
+                    .starts_with("column 1: '" + std::string(text) + "' is not a number"))
+        << text;
   }
   EXPECT_EQ(fault_of(order_by({"1:integer"}), "1.0"), "column 1: '1.0' is not an integer");
   EXPECT_EQ(fault_of(order_by({"1:integer"}), "1e3"), "column 1: '1e3' is not an integer");
@@ -382,8 +613,10 @@ TEST(CsvKeys, WhatIsNoDateIsMalformed) {
                            "1/2/2024",
                            "-2024-01-01",
                            "2024-0101"}) {
-    EXPECT_EQ(fault_of(order_by({"1:date"}), text),
-              "column 1: '" + std::string(text) + "' is not a date (ISO 8601)");
+    EXPECT_TRUE(fault_of(order_by({"1:date"}), text)
+                    .value_or("")
+                    .starts_with("column 1: '" + std::string(text) + "' is not a date (ISO 8601)"))
+        << text;
   }
 }
 
