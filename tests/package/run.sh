@@ -111,7 +111,7 @@ try_deb() {
 # Whether the wheel is for the Python of the root $1.
 fits() {
   local version tag
-  version=$(inside "$1" python3 -c 'import sys; print("%d%02d" % sys.version_info[:2])')
+  version=$(inside "$1" python3 -c 'import sys; print("%d%02d" % sys.version_info[:2])' 2> /dev/null) || return 1
   tag=$(sed -E 's/.*-cp([0-9])([0-9]+)-.*/\1\2/' <<< "$wheel")
   [[ $version = "$tag" || ($wheel = *-abi3-* && $version -gt $tag) ]]
 }
