@@ -76,7 +76,8 @@ std::optional<Bytes> gunzip(std::span<const std::byte> file) {
   do {
     result = inflate(&stream, Z_FINISH);
     // Zeros may follow a member.
-    for (; result == Z_STREAM_END && stream.avail_in > 0 && *stream.next_in == 0; ++stream.next_in) {
+    for (; result == Z_STREAM_END && stream.avail_in > 0 && *stream.next_in == 0;
+         ++stream.next_in) {
       --stream.avail_in;
     }
   } while (result == Z_STREAM_END && stream.avail_in > 0 && inflateReset(&stream) == Z_OK);
