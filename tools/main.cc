@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
@@ -15,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "base/similar.h"
 #include "cli/command.h"
 #include "cli/completions.h"
 #include "cli/manual.h"
@@ -24,6 +26,18 @@
 namespace xxl::cli {
 namespace {
 
+// "unknown command 'srt': did you mean 'sort'?", or the commands.
+std::string unknown_command(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const CommandSpec& command : commands()) names.push_back(command.name);
+  std::string meant = did_you_mean(name, names);
+  if (meant.empty()) {
+    meant = ": the commands are";
+    for (const std::string_view command : names) meant.append(" ").append(command);
+  }
+  return "unknown command '" + name + "'" + meant;
+}
+
 [[noreturn]] void throw_usage(const std::string& message) {
   throw Error(ErrorCode::usage, message + " (try 'xxl --help')");
 }
@@ -31,7 +45,7 @@ namespace {
 const CommandSpec& require_command(const std::string& name) {
   const CommandSpec* command = find_command(name);
   if (command != nullptr) return *command;
-  throw_usage("unknown command '" + name + "'");
+  throw Error(ErrorCode::usage, unknown_command(name));
 }
 
 // True if the program was called by a link named `command`.
@@ -52,7 +66,7 @@ int run_help(const ParsedOptions& options) {
   }
   const CommandSpec* command = find_command(options.operands().front());
   if (command == nullptr) {
-    throw_usage(options.command(), "unknown command '" + options.operands().front() + "'");
+    throw_usage(options.command(), unknown_command(options.operands().front()));
   }
   return print(help_text(*command, "xxl " + std::string(command->name)));
 }
@@ -69,19 +83,24 @@ int run_program_option(const std::string& option, std::span<const std::string> o
   if (option == "--completions" && operands.size() == 1) {
     return print(completions(operands.front()));
   }
-  throw_usage("unrecognised option '" + option + "'");
+  throw_usage("unrecognized option '" + option + "'");
+}
+
+bool is_sort(std::string_view name) {
+  constexpr std::string_view kSorts[] = {"sort",  "uniq",  "top",       "merge",
+                                         "check", "union", "intersect", "except"};
+  return std::ranges::find(kSorts, name) != std::end(kSorts);
 }
 
 int run_command(const Caller& caller, const std::string& name,
                 std::span<const std::string> arguments) {
   const CommandSpec& command = require_command(name);
-  if (name == "sort") return run_sort(command, caller, arguments);
+  if (is_sort(name)) return run_sort(command, caller, arguments);
   if (name == "join") return run_join(command, caller, arguments);
   const ParsedOptions options(command, caller, arguments);
   options.throw_mistake();
   if (print_if_asked(options, caller)) return kExitSuccess;
   if (name == "shuf") return run_shuf(caller, options);
-  if (name == "set") return run_set(caller, options);
   if (name == "gen") return run_gen(options);
   if (name == "validate") return run_validate(options);
   if (name == "probe") return run_probe(options);

@@ -26,12 +26,12 @@ inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
 // Which records are written, and as what.
 struct EmitRules {
-  GroupSelection kept{};                             // of records with equal keys
-  std::function<std::unique_ptr<GroupFold>()> fold;  // with GroupRule::first, if any
-  std::uint64_t skip = 0;                            // of those, the first ones are left out
-  std::uint64_t limit = kNoLimit;                    // records written
-  bool hash_written = true;   // not needed for runs, whose records will be written again
-  std::size_t tag_bytes = 0;  // in front of each record (record_tags.h): not hashed
+  GroupSelection kept{};           // of records with equal keys
+  MakeGroupFold fold;              // with GroupRule::first, if any
+  std::uint64_t skip = 0;          // of those, the first ones are left out
+  std::uint64_t limit = kNoLimit;  // records written
+  bool hash_written = true;        // not needed for runs, whose records will be written again
+  std::size_t tag_bytes = 0;       // in front of each record (record_tags.h): not hashed
 };
 
 // Totals of the records.
@@ -96,19 +96,17 @@ class RecordEmitter {
       return true;
     }
     end_group();
-    if (totals_.records_skipped < skip_) {
-      ++totals_.records_skipped;
-      hash(totals_.removed, record);
-      return true;
-    }
-    if (totals_.records_out == limit_) return false;
-    ++totals_.records_out;
-    if (hash_written_) hash(totals_.written, record);
+    if (totals_.records_skipped == skip_ && totals_.records_out == limit_) return false;
     if (fold_) {
       fold_->begin(record);
       in_group_ = true;
-    } else {
+      first_of_group_ = {};
+      hash(first_of_group_, record);
+    } else if (admit()) {
+      if (hash_written_) hash(totals_.written, record);
       writer_.add(record);
+    } else {
+      hash(totals_.removed, record);
     }
     return true;
   }
@@ -124,9 +122,23 @@ class RecordEmitter {
     record.remove_prefix(tag_bytes_);
     add_record(sum, record);
   }
+  // Counts a record of the result. False if it is one of those that are skipped.
+  bool admit() {
+    if (totals_.records_skipped < skip_) {
+      ++totals_.records_skipped;
+      return false;
+    }
+    ++totals_.records_out;
+    return true;
+  }
   void end_group() {
     if (!in_group_) return;
     in_group_ = false;
+    if (!fold_->keeps() || !admit()) {
+      totals_.removed += first_of_group_;
+      return;
+    }
+    totals_.written += first_of_group_;
     folded_.clear();
     fold_->finish(folded_);
     writer_.add(folded_);
@@ -140,6 +152,7 @@ class RecordEmitter {
   const std::uint64_t limit_;
   std::unique_ptr<GroupFold> fold_;
   bool in_group_ = false;
+  MultisetHash first_of_group_;
   std::string folded_;
   GeneralTotals totals_;
 };

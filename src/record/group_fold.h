@@ -1,6 +1,9 @@
 // What --count and --sum make of records with equal keys.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -16,6 +19,16 @@ class GroupFold {
   // Appends the record for the group to `out`, without terminator. Throws Error{bad_input} for
   // records that cannot be folded.
   virtual void finish(std::string& out) = 0;
+  // Whether the group is written, once all of its records have been added.
+  virtual bool keeps() const { return true; }
 };
+
+using MakeGroupFold = std::function<std::unique_ptr<GroupFold>()>;
+
+// Which groups are written, by their numbers of records: all, those of several, or those of one.
+enum class GroupSizes : std::uint8_t { all, several, one };
+
+// What `inner` makes of the groups of these sizes; without `inner`, their first records.
+MakeGroupFold fold_of_sizes(GroupSizes sizes, MakeGroupFold inner);
 
 }  // namespace xxl

@@ -12,13 +12,13 @@ inline constexpr int kExitError = 2;
 inline constexpr int kExitJoinError = 1;     // of the stand-in for join(1)
 inline constexpr int kExitValsortError = 1;  // of the stand-in for valsort
 
-// Parses its arguments itself: their meaning depends on the records.
+// These parse their arguments themselves: their meaning depends on the records. `command` is sort
+// or one of sort_like_commands().
 int run_sort(const CommandSpec& command, const Caller& caller,
              std::span<const std::string> arguments);
 int run_join(const CommandSpec& command, const Caller& caller,
              std::span<const std::string> arguments);
-int run_shuf(const Caller& caller, const ParsedOptions& options);
-int run_set(const Caller& caller, ParsedOptions options);
+int run_shuf(const Caller& caller, ParsedOptions options);
 int run_stand_in_join(const Caller& caller, std::span<const std::string> arguments);
 int run_gen(const ParsedOptions& options);
 int run_validate(const ParsedOptions& options);

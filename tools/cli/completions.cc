@@ -51,7 +51,6 @@ void append_bash_command(std::string& out, const CommandSpec& command) {
     out.append("COMPREPLY=($(compgen -W '").append(command_names()).append("' -- \"$cur\"))\n");
   } else {
     out.append("COMPREPLY=($(compgen ").append(command.operands_are_directories ? "-d" : "-f");
-    if (!command.operations.empty()) out.append(" -W '").append(command.operations).append("'");
     out.append(" -- \"$cur\"))\n");
   }
   out.append("      fi ;;\n");
@@ -132,9 +131,6 @@ std::string zsh() {
     if (command.name == "help") {
       out.append(" \\\n        '*:command:(").append(command_names()).append(")'");
     } else if (!command.operands.empty()) {
-      if (!command.operations.empty()) {
-        out.append(" \\\n        '1:operation:(").append(command.operations).append(")'");
-      }
       out.append(" \\\n        '*:operand:_files");
       out.append(command.operands_are_directories ? " -/'" : "'");
     }
@@ -163,10 +159,6 @@ std::string fish() {
   out.append("complete -c xxl -n '__fish_seen_subcommand_from help' -f -a '");
   out.append(command_names()).append("'\n");
   for (const CommandSpec& command : commands()) {
-    if (!command.operations.empty()) {
-      out.append("complete -c xxl -n '__fish_seen_subcommand_from ").append(command.name);
-      out.append("' -a '").append(command.operations).append("'\n");
-    }
     for (const OptionSpec& option : command.options) {
       if (option.help.empty()) continue;
       out.append("complete -c xxl -n '__fish_seen_subcommand_from ").append(command.name);

@@ -51,7 +51,6 @@ MultiGpu strategy_option(const ParsedOptions& options) {
 }
 
 AcceleratedMerge merge_option(const ParsedOptions& options) {
-  if (!options.knows("gpu-merge")) return AcceleratedMerge::automatic;
   const std::string word = options.word("gpu-merge", "auto");
   if (word == "always") return AcceleratedMerge::always;
   return word == "never" ? AcceleratedMerge::never : AcceleratedMerge::automatic;
@@ -60,7 +59,7 @@ AcceleratedMerge merge_option(const ParsedOptions& options) {
 // What says how GPUs are used is an error where there are none. Throws Error{device}.
 void require_gpus_for(const ParsedOptions& options) {
   for (const char* option : {"multi-gpu", "gpu-merge"}) {
-    if (!options.knows(option) || !options.has(option)) continue;
+    if (!options.has(option)) continue;
     if (options.value(option, "") == "never" || options.value(option, "") == "auto") continue;
     try {
       gpu::cuda_gpus();
@@ -94,7 +93,7 @@ DeviceChoice device_option(const ParsedOptions& options, TimeLine* time_line,
   choice.merge = merge_option(options);
   if (text == "cpu") {
     for (const char* option : {"gpu-memory", "multi-gpu", "gpu-merge"}) {
-      if (options.knows(option) && options.has(option)) {
+      if (options.has(option)) {
         throw_usage(command, std::string("--") + option + " is for GPUs: not with --device=cpu");
       }
     }

@@ -52,7 +52,7 @@ bool is_obsolescent_key(const Argument& argument) {
 
 void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
   const auto refuse = [&](const std::string& what, Scope whose) {
-    const std::string record = options.value("record", "lines");
+    const std::string record = options.value("format", "lines");
     const bool of_columns = overlap(scope, Scope::tables);
     const bool is_for_rows = overlap(whose, Scope::rows) && !overlap(whose, Scope::lines);
     const bool is_order = whose == Scope::lines && line_order_word(what) != nullptr;

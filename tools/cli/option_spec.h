@@ -43,6 +43,9 @@ struct OptionSpec {
   std::string_view group = {};    // its title in help
   std::string_view help = {};     // one line; empty: it is accepted, ignored and not shown
   std::string_view details = {};  // more for the manual page
+  // Another name: the key of the option that this one stands for. Without a value of its own it
+  // gives that option `implied`, if there is any. Unknown to the drop-ins for sort(1) and join(1).
+  std::string_view as = {};
 
   // The name by which parsed options are looked up: "output", or "-c" without a long name.
   std::string key() const;
@@ -66,6 +69,13 @@ constexpr OptionSpec option(std::string_view group, std::string_view synopsis,
   return rest;
 }
 
+// Another name for the option with the key `as`: "--memory=SIZE"; "--csv", which gives it
+// `implied`.
+constexpr OptionSpec alias(std::string_view synopsis, std::string_view as,
+                           std::string_view implied = {}) {
+  return option({}, synopsis, {}, {.implied = implied, .as = as});
+}
+
 // A titled part of a manual page. Paragraphs are separated by empty lines; lines that start with
 // two blanks are set verbatim.
 struct Section {
@@ -76,9 +86,8 @@ struct Section {
 struct CommandSpec {
   std::string_view name;
   std::string_view operands;              // "[FILE]..."
-  std::string_view operations = {};       // what the first one may be, separated by blanks
   bool operands_are_directories = false;  // otherwise files
-  std::string_view summary;               // "sort files of records larger than memory"
+  std::string_view summary;               // "sort files larger than memory"
   std::string_view description;           // paragraphs, as in Section
   std::span<const OptionSpec> options;
   std::span<const Section> sections;

@@ -9,6 +9,7 @@ inline constexpr std::string_view kRecordWords = "u32 u64 i32 i64 f32 f64 kv32 k
 
 // Titles of options in help.
 inline constexpr std::string_view kOptions = "Options";
+inline constexpr std::string_view kInputTitle = "Input";
 inline constexpr std::string_view kResources = "Resources";
 inline constexpr std::string_view kAsking = "Information";
 inline constexpr std::string_view kInParts = "Output in parts";
@@ -63,6 +64,16 @@ inline constexpr OptionSpec kCompression = option(
      .details =
          "Parquet is compressed by zstd without it. Files and streams of Arrow have zstd, lz4 "
          "or none, and none without it."});
+
+inline constexpr OptionSpec kFormat = option(
+    kInputTitle, "--format=FORMAT",
+    "what the files hold: lines, csv, tsv, parquet, arrow, fixed:N, u64, ...; for short --csv, "
+    "--tsv, --parquet, --arrow",
+    {.words = "lines csv tsv parquet arrow u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:",
+     .details =
+         "Without it, Parquet and Arrow files are known by their suffix or first bytes, and "
+         "CSV and TSV files by their suffix if there is an option that lines do not have, as "
+         "--key=NAME. All others are text lines."});
 
 inline constexpr OptionSpec kHelp = option(kOptions, "--help", "print this help and exit");
 

@@ -10,8 +10,10 @@ namespace xxl::cli {
 namespace {
 
 constexpr std::array kGenOptions{
-    option(kOptions, "--record=SPEC", "what a record is (see RECORDS; default: gensort)",
+    option(kOptions, "--format=FORMAT", "what a record is (see RECORDS; default: gensort)",
            {.words = kRecordWords}),
+    alias("--record=FORMAT", "format"),
+    alias("--threads=N", "parallel"),
     option(kOptions, "--key=SPEC", "where the keys are: OFFSET:TYPE[:desc] (see KEYS); repeatable",
            {.details = "The distribution is that of the first key."}),
     option(kOptions, "-a, --ascii", "gensort records as text instead of binary"),
@@ -34,7 +36,9 @@ constexpr std::array kGenOptions{
 };
 
 constexpr std::array kValidateOptions{
-    option(kOptions, "--record=SPEC", "what a record is (see RECORDS)", {.words = kRecordWords}),
+    option(kOptions, "--format=FORMAT", "what a record is (see RECORDS)", {.words = kRecordWords}),
+    alias("--record=FORMAT", "format"),
+    alias("--threads=N", "parallel"),
     kKey,
     kReverse,
     kParallel,
@@ -116,67 +120,71 @@ constexpr std::array kValidateSections{
             "  2    an error\n"},
 };
 
+constexpr CommandSpec kOtherCommands[] = {
+    CommandSpec{
+        .name = "gen",
+        .operands = "RECORDS",
+        .summary = "make test data",
+        .description =
+            "Writes RECORDS records of test data; the number may have a suffix k, M, G or T "
+            "for powers of 1000. gensort records are those of the sort benchmark's program "
+            "gensort, byte for byte.\n",
+        .options = kGenOptions,
+        .sections = kGenSections},
+    CommandSpec{
+        .name = "validate",
+        .operands = "[FILE]",
+        .summary = "check that a file is sorted, and sum it up",
+        .description =
+            "Prints what valsort of the sort benchmark prints: the number of records, the sum of "
+            "their CRC-32, how many records have the same key as the one before, and whether all "
+            "are in order. Without FILE, or when FILE is -, standard input is read.\n"
+            "\n"
+            "Called through a link named valsort, the program is valsort of gensort 1.5: valsort "
+            "[-q] [-tN] FILE. It reports on standard error, in the same lines, and its exit "
+            "status is 1 when records are not in order, and on errors. Without -o, -s and -i.\n",
+        .options = kValidateOptions,
+        .sections = kValidateSections},
+    CommandSpec{
+        .name = "probe",
+        .operands = "[DIR]...",
+        .operands_are_directories = true,
+        .summary = "measure disks, or GPUs",
+        .description =
+            "Measures each DIR (default: the default scratch directory): reading, writing and "
+            "both at once, over block sizes and numbers of transfers in flight. The choice is "
+            "the smallest that comes close to the best rate of reading and writing at once.\n"
+            "\n"
+            "With --gpu, measures all GPUs instead: how fast they exchange data with the "
+            "host, alone and together, and with each other. Then it names the GPUs that are "
+            "best taken for 1, 2, 4, ... of them, and how they sort together.\n",
+        .options = kProbeOptions,
+        .sections = kProbeSections},
+    CommandSpec{.name = "info",
+                .operands = "",
+                .summary = "print version, build features and hardware",
+                .description =
+                    "Prints the version, how the program was built, and what it found of the "
+                    "machine: processors, memory, how it talks to the disks.\n",
+                .options = kInfoOptions,
+                .sections = {}},
+    CommandSpec{.name = "help",
+                .operands = "[COMMAND]",
+                .summary = "print help on a command",
+                .description = "Prints the same as xxl COMMAND --help.\n",
+                .options = kHelpOptions,
+                .sections = {}},
+};
+
 // Made when first asked for: sort's part lies in another file.
 const auto& all_commands() {
-  static const std::array all{
-      sort_command(),
-      join_command(),
-      shuf_command(),
-      set_command(),
-      CommandSpec{
-          .name = "gen",
-          .operands = "RECORDS",
-          .summary = "make test data",
-          .description =
-              "Writes RECORDS records of test data; the number may have a suffix k, M, G or T "
-              "for powers of 1000. gensort records are those of the sort benchmark's program "
-              "gensort, byte for byte.\n",
-          .options = kGenOptions,
-          .sections = kGenSections},
-      CommandSpec{
-          .name = "validate",
-          .operands = "[FILE]",
-          .summary = "check that a file is sorted, and sum it up",
-          .description =
-              "Prints what valsort of the sort benchmark prints: the number of records, the sum of "
-              "their CRC-32, how many records have the same key as the one before, and whether all "
-              "are in order. Without FILE, or when FILE is -, standard input is read.\n"
-              "\n"
-              "Called through a link named valsort, the program is valsort of gensort 1.5: valsort "
-              "[-q] [-tN] FILE. It reports on standard error, in the same lines, and its exit "
-              "status is 1 when records are not in order, and on errors. Without -o, -s and -i.\n",
-          .options = kValidateOptions,
-          .sections = kValidateSections},
-      CommandSpec{
-          .name = "probe",
-          .operands = "[DIR]...",
-          .operands_are_directories = true,
-          .summary = "measure disks, or GPUs",
-          .description =
-              "Measures each DIR (default: the default scratch directory): reading, writing and "
-              "both at once, over block sizes and numbers of transfers in flight. The choice is "
-              "the smallest that comes close to the best rate of reading and writing at once.\n"
-              "\n"
-              "With --gpu, measures all GPUs instead: how fast they exchange data with the "
-              "host, alone and together, and with each other. Then it names the GPUs that are "
-              "best taken for 1, 2, 4, ... of them, and how they sort together.\n",
-          .options = kProbeOptions,
-          .sections = kProbeSections},
-      CommandSpec{.name = "info",
-                  .operands = "",
-                  .summary = "print version, build features and hardware",
-                  .description =
-                      "Prints the version, how the program was built, and what it found of the "
-                      "machine: processors, memory, how it talks to the disks.\n",
-                  .options = kInfoOptions,
-                  .sections = {}},
-      CommandSpec{.name = "help",
-                  .operands = "[COMMAND]",
-                  .summary = "print help on a command",
-                  .description = "Prints the same as xxl COMMAND --help.\n",
-                  .options = kHelpOptions,
-                  .sections = {}},
-  };
+  static const std::vector<CommandSpec> all = [] {
+    std::vector<CommandSpec> made = {sort_command(), join_command()};
+    for (const CommandSpec& command : sort_like_commands()) made.push_back(command);
+    made.push_back(shuf_command());
+    made.insert(made.end(), std::begin(kOtherCommands), std::end(kOtherCommands));
+    return made;
+  }();
   return all;
 }
 

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "cli/option_spec.h"
 
@@ -20,8 +21,8 @@ CommandSpec stand_in_join_command();
 
 // The command shuf (options_of_shuf.cc).
 CommandSpec shuf_command();
-// The command set (options_of_set.cc).
-CommandSpec set_command();
+// The commands that are a sort with some options set (options_of_sorts.cc).
+std::vector<CommandSpec> sort_like_commands();
 
 // All commands, in the order of the help text.
 std::span<const CommandSpec> commands();

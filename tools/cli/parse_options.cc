@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/similar.h"
 #include "base/units.h"
 #include "cli/options_table.h"
 
@@ -20,6 +21,7 @@ using Values = std::vector<std::string>;
 po::options_description describe(const CommandSpec& command) {
   po::options_description description;
   for (const OptionSpec& option : command.options) {
+    if (!option.as.empty()) continue;
     std::string names(option.long_name);
     if (option.short_name != 0) names.append(1, ',').append(1, option.short_name);
     auto* const value = po::value<Values>();
@@ -46,6 +48,7 @@ class Scanner {
 
  private:
   const std::string& next();
+  bool is_known(const OptionSpec& option) const { return option.as.empty() || !caller_.stands_in; }
   void scan_operands(std::vector<Argument>& found);
   Argument scan_long();
   void scan_bundle(std::vector<Argument>& found);
@@ -98,8 +101,9 @@ void Scanner::scan_operands(std::vector<Argument>& found) {
 // An option in `argument`, with the value that was found there, or the one that follows.
 Argument Scanner::take_option(const OptionSpec& option, const std::string& argument,
                               std::optional<std::string> value, const std::string& complaint) {
-  Argument given(option.key(), {});
+  Argument given(option.as.empty() ? option.key() : std::string(option.as), {});
   given.original_tokens = {argument};
+  if (!option.as.empty() && !option.implied.empty()) value = option.implied;
   if (!value && option.value == ValueKind::optional) value = option.implied;
   if (!value && option.value == ValueKind::number && !rest_.empty() && !is_number(rest_.front())) {
     value = "";
@@ -125,7 +129,7 @@ bool is_option_elsewhere(std::string_view name) {
 // that --part-by is not taken for --part-bytes where there is no such option.
 const OptionSpec& Scanner::find_long(std::string_view name, const std::string& argument) const {
   for (const OptionSpec& option : command_.options) {
-    if (option.long_name == name && !name.empty()) return option;
+    if (option.long_name == name && !name.empty() && is_known(option)) return option;
   }
   for (const bool standard : {true, false}) {
     if (!standard && is_option_elsewhere(name)) break;
@@ -133,7 +137,7 @@ const OptionSpec& Scanner::find_long(std::string_view name, const std::string& a
     std::string possibilities;
     std::size_t matches = 0;
     for (const OptionSpec& option : command_.options) {
-      if (option.standard != standard || option.long_name.empty()) continue;
+      if (option.standard != standard || option.long_name.empty() || !is_known(option)) continue;
       if (!option.long_name.starts_with(name)) continue;
       found = &option;
       possibilities.append(" '--").append(option.long_name).append("'");
@@ -142,12 +146,15 @@ const OptionSpec& Scanner::find_long(std::string_view name, const std::string& a
     if (matches == 1) return *found;
     if (matches > 1) fail("option '" + argument + "' is ambiguous; possibilities:" + possibilities);
   }
-  fail("unrecognized option '" + argument + "'");
+  std::vector<std::string_view> names;
+  for (const OptionSpec& option : command_.options) names.push_back(option.long_name);
+  fail("unrecognized option '" + argument + "'" +
+       (caller_.stands_in ? "" : did_you_mean(name, names, "--")));
 }
 
 const OptionSpec& Scanner::find_short(char letter) const {
   for (const OptionSpec& option : command_.options) {
-    if (option.short_name == letter) return option;
+    if (option.short_name == letter && is_known(option)) return option;
   }
   fail(std::string("invalid option -- '") + letter + "'");
 }
@@ -234,21 +241,13 @@ void ParsedOptions::throw_mistake() const {
   if (mistake_) throw *mistake_;
 }
 
-std::string ParsedOptions::take_operand() {
-  if (operands_.empty()) return {};
-  std::string operand = std::move(operands_.front());
-  operands_.erase(operands_.begin());
-  arguments_.erase(std::find_if(arguments_.begin(), arguments_.end(), is_operand));
-  return operand;
-}
-
 bool ParsedOptions::asks_for_text() const {
   return values_.count("help") != 0 || values_.count("version") != 0;
 }
 
 const OptionSpec* ParsedOptions::find(std::string_view key) const {
   for (const OptionSpec& option : command_->options) {
-    if (option.key() == key) return &option;
+    if (option.as.empty() && option.key() == key) return &option;
   }
   return nullptr;
 }
@@ -264,7 +263,17 @@ const OptionSpec& ParsedOptions::spec(std::string_view key) const {
 }
 
 bool ParsedOptions::has(std::string_view key) const {
-  return values_.count(spec(key).key()) != 0;
+  return values_.count(std::string(key)) != 0;
+}
+
+void ParsedOptions::set(std::string_view key, const std::string& value) {
+  const std::string name = spec(key).key();
+  std::erase_if(arguments_, [&](const Argument& given) { return given.string_key == name; });
+  Argument& given = arguments_.emplace_back(name, Values());
+  given.original_tokens = {"--" + name};
+  if (!value.empty()) given.value = {value};
+  values_.erase(name);
+  values_.insert({name, po::variable_value(given.value, false)});
 }
 
 Values ParsedOptions::values(std::string_view key) const {
@@ -281,7 +290,8 @@ std::uint64_t ParsedOptions::number(std::string_view key, std::uint64_t fallback
 }
 
 std::string ParsedOptions::word(std::string_view key, std::string_view fallback) const {
-  std::string given = value(key, fallback);
+  if (!has(key)) return std::string(fallback);
+  std::string given = values(key).back();
   std::istringstream words{std::string(spec(key).words)};
   for (std::string word; words >> word;) {
     if (word == given) return given;

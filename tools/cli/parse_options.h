@@ -77,24 +77,23 @@ class ParsedOptions {
 
   // Throws the mistake, if there was one: what stands before it may be complained about first.
   void throw_mistake() const;
+  bool has_mistake() const { return mistake_.has_value(); }
 
   const CommandSpec& command() const { return *command_; }
   // Options and operands in order.
   const std::vector<Argument>& arguments() const { return arguments_; }
   // What is not an option, in order.
   const std::vector<std::string>& operands() const { return operands_; }
-  // Takes the first of these out, where it says what is to be done with the others; empty: there
-  // is none.
-  std::string take_operand();
   // Whether the last of them is --help or --version.
   bool asks_for_text() const;
 
-  // Options are named by OptionSpec::key(). That the command has them is required, but of knows()
-  // and given().
+  // Gives the option a value, or none if it is empty, in place of those given.
+  void set(std::string_view key, const std::string& value);
+
+  // Options are named by OptionSpec::key(). An option that the command does not have was not given.
   bool knows(std::string_view key) const;
   const OptionSpec& spec(std::string_view key) const;
   bool has(std::string_view key) const;
-  bool given(std::string_view key) const { return knows(key) && has(key); }
   // All values given, in order.
   std::vector<std::string> values(std::string_view key) const;
   // The value given last, or `fallback`.

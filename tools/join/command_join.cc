@@ -14,9 +14,9 @@ int run_join(const CommandSpec& command, const Caller& caller,
   const JoinArguments parsed = parse_join_arguments(command, caller, arguments);
   const ParsedOptions& options = parsed.options;
   if (print_if_asked(options, caller)) return kExitSuccess;
-  const std::string record = options.value("record", "lines");
+  const std::string record = options.value("format", "lines");
   const bool binary = options.has("record1") || options.has("record2");
-  if (record == "lines" && !(binary && !options.has("record"))) {
+  if (record == "lines" && !(binary && !options.has("format"))) {
     refuse_options_of_others(options, Scope::lines);
     return join_files(caller, parsed, TextKind::lines);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/quote.h"
+#include "cli/input_format.h"
 #include "record/digits.h"
 #include "record/line_order.h"
 #include "sort/line_arguments.h"
@@ -19,7 +20,9 @@ class JoinArgumentParser {
       : caller_(caller),
         arguments_(arguments),
         // As join(1), which looks for options behind operands, POSIXLY_CORRECT or not.
-        result_(ParsedOptions(command, caller, arguments, nullptr)) {}
+        result_(ParsedOptions(command, caller, arguments, nullptr)) {
+    resolve_format(caller, result_.options);
+  }
 
   JoinArguments parse();
 

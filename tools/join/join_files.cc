@@ -57,7 +57,7 @@ void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
   const ParsedOptions& options = arguments.options;
   join.shape = shape_option(arguments, join.kind);
   join.header = options.has("header");
-  join.records = {options.value("record", "lines"), options.value("record", "lines")};
+  join.records = {options.value("format", "lines"), options.value("format", "lines")};
   join.empty_keys_match = options.word("empty-keys", "equal") == "equal";
   join.zero_terminated = arguments.terminator == '\0';
   // Semi and anti joins write records unchanged.
@@ -96,10 +96,10 @@ constexpr std::array<const char*, kJoinSides> kRecordOfSide = {"record1", "recor
 RecordFormat format_of_side(const JoinArguments& arguments, std::size_t side) {
   const ParsedOptions& options = arguments.options;
   const std::string own = kRecordOfSide[side];
-  if (!options.has(own) && !options.has("record")) {
+  if (!options.has(own) && !options.has("format")) {
     throw_usage(options.command(), "say what the records of both sides are: --record, or --" + own);
   }
-  const std::string record = options.value(own, options.value("record", ""));
+  const std::string record = options.value(own, options.value("format", ""));
   if (text_kind(record) != TextKind::none) {
     throw_usage(options.command(),
                 "--record1 and --record2 are for binary records; text is of one kind on both "
@@ -118,7 +118,7 @@ void set_binary(const JoinArguments& arguments, JoinSpec& join) {
   const ParsedOptions& options = arguments.options;
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     format_of_side(arguments, side);
-    join.records[side] = options.value(kRecordOfSide[side], options.value("record", ""));
+    join.records[side] = options.value(kRecordOfSide[side], options.value("format", ""));
   }
   join.layout = options.value("layout", "");
   if (options.has("layout") && join.layout.empty()) {

@@ -91,8 +91,7 @@ std::vector<std::string> key_specs(const JoinArguments& arguments, std::size_t s
   const ParsedOptions& options = arguments.options;
   const bool own = options.has("left-on") || options.has("right-on");
   const bool letters = arguments.fields[0] || arguments.fields[1];
-  const std::string both = options.has("key") ? "key" : "on";
-  if (options.has("on") + options.has("key") + own + letters > 1) {
+  if (options.has("on") + own + letters > 1) {
     throw_usage(options.command(),
                 "give the keys in one way: --on, or --left-on and --right-on, or -1, -2 and -j");
   }
@@ -103,7 +102,7 @@ std::vector<std::string> key_specs(const JoinArguments& arguments, std::size_t s
   std::vector<std::string> specs;
   if (letters) specs.push_back(arguments.fields[side].value_or("1"));
   const std::string own_name = side == 0 ? "left-on" : "right-on";
-  for (const std::string& list : options.values(own ? own_name : both)) specs.push_back(list);
+  for (const std::string& list : options.values(own ? own_name : "on")) specs.push_back(list);
   return specs;
 }
 

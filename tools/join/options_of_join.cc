@@ -65,9 +65,22 @@ constexpr std::array kJoinOptions{
             .details = "As join(1) does. Without a list of fields it is not known which fields of "
                        "lines are missing, unless they are keys."}),
 
-    option(
-        kWhat, "--record=SPEC", "what a record is (see RECORDS; default: lines)",
-        {.words = "lines csv tsv parquet arrow u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:"}),
+    kFormat,
+    alias("--csv", "format", "csv"),
+    alias("--tsv", "format", "tsv"),
+    alias("--parquet", "format", "parquet"),
+    alias("--arrow", "format", "arrow"),
+    alias("--record=FORMAT", "format"),
+    alias("--memory=SIZE", "buffer-size"),
+    alias("--scratch=DIR", "temporary-directory"),
+    alias("--tmp=DIR", "temporary-directory"),
+    alias("--threads=N", "parallel"),
+    alias("--sep=SEP", "-t"),
+    alias("--separator=SEP", "-t"),
+    alias("--delimiter=SEP", "-t"),
+    alias("--dry-run", "explain"),
+    option(kWhat, "--no-header", "the first rows are data: CSV and TSV files have no header",
+           {.scope = Scope::rows}),
     option(kWhat, "--record1=SPEC", "what a left record is, if the right ones are others",
            {.words = kRecordWords, .scope = Scope::binary}),
     option(kWhat, "--record2=SPEC", "what a right record is, if the left ones are others",
@@ -77,7 +90,7 @@ constexpr std::array kJoinOptions{
                        "option may be repeated. A key is required for CSV, TSV, Parquet and Arrow. "
                        "Without one, lines are joined on their first field, binary records on the "
                        "key of their type."}),
-    option(kWhat, "--key=KEYS", "the same as --on=KEYS"),
+    alias("--key=KEYS", "on"),
     option(kWhat, "--left-on=KEYS", "what to join by on the left, if the right has other names",
            {.details = "Both sides have as many keys, of the same types and directions."}),
     option(kWhat, "--right-on=KEYS", "what to join by on the right"),

@@ -80,7 +80,7 @@ LineOrder line_order(const Caller& caller, const ParsedOptions& options, MpiPeer
 
 SortSpec sort_of_rank(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
   SortSpec sort;
-  const TextKind kind = text_kind(options.value("record", "lines"));
+  const TextKind kind = text_kind(options.value("format", "lines"));
   if (kind == TextKind::lines) {
     sort.line_order = line_order(caller, options, peers);
   } else {
@@ -118,12 +118,12 @@ void report(const ParsedOptions& options, const FileJob& job, const ClusterRepor
             Peers& peers) {
   if (!options.has("stats")) return;
   const std::string stats = cluster_stats(options.word("stats", "table"),
-                                          options.value("record", "lines"), job, report, peers);
+                                          options.value("format", "lines"), job, report, peers);
   std::fputs(stats.c_str(), stderr);
 }
 
 void sort(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
-  const std::string record = options.value("record", "lines");
+  const std::string record = options.value("format", "lines");
   const DeviceChoice device = device_option(options, nullptr, gpu_process(peers));
   if (is_columns(record)) {
     JobOptions sort;
@@ -163,7 +163,7 @@ void join(const JoinArguments& arguments, MpiPeers& peers) {
     report(options, join, done, peers);
   };
   const bool is_binary = options.has("record1") || options.has("record2");
-  if (const std::string record = options.value("record", ""); is_columns(record) && !is_binary) {
+  if (const std::string record = options.value("format", ""); is_columns(record) && !is_binary) {
     refuse_options_of_others(options, Scope::columns);
     set_join_of_rank(arguments, peers, join);
     JobOptions job;
@@ -171,7 +171,7 @@ void join(const JoinArguments& arguments, MpiPeers& peers) {
     job.record_kind = record;
     return finish(join_columns(arguments, job, peers));
   }
-  const TextKind kind = is_binary ? TextKind::none : text_kind(options.value("record", "lines"));
+  const TextKind kind = is_binary ? TextKind::none : text_kind(options.value("format", "lines"));
   if (kind == TextKind::lines) {
     std::setlocale(LC_ALL, "");
     check_locale(peers);

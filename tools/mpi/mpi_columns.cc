@@ -94,7 +94,7 @@ ClusterReport ColumnsOfRank::run(const std::vector<module_table::SortedBy>& sort
                                  const ColumnsJob::Begin& begin) {
   if (!counts_) {
     columns_.write_to(
-        std::make_unique<RankColumns>(job_, "." + options_.value("record", ""), peers_));
+        std::make_unique<RankColumns>(job_, "." + options_.value("format", ""), peers_));
   }
   for (ColumnSource* const each : cut_) each->take_share({peers_.rank(), peers_.ranks()});
   columns_.make_plan();

@@ -15,13 +15,14 @@ namespace {
 constexpr std::string_view kFromSort =
     "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting "
     "key month-sort numeric-sort human-numeric-sort version-sort sort output reverse stable "
-    "buffer-size field-separator temporary-directory unique zero-terminated parallel record "
-    "compression header empty null invalid quote count sum min max mean first last collect skip "
-    "limit temp-compress io device gpu-memory multi-gpu stats help version";
+    "buffer-size field-separator temporary-directory unique zero-terminated parallel format "
+    "compression header no-header empty null invalid quote count sum min max mean first last "
+    "collect skip limit temp-compress io device gpu-memory multi-gpu stats help version";
 
 constexpr std::string_view kFromJoin =
-    "ignore-case zero-terminated header -1 -2 -j -t -a -v -o -e record record1 record2 on key "
-    "left-on right-on empty-keys null malformed quote how layout suffixes count output buffer-size "
+    "ignore-case zero-terminated header no-header -1 -2 -j -t -a -v -o -e format record1 record2 "
+    "on left-on right-on empty-keys null malformed quote how layout suffixes count output "
+    "buffer-size "
     "temporary-directory parallel compression io stats help version";
 
 constexpr Section kInput{
@@ -131,7 +132,7 @@ constexpr std::array kJoinSections{
 
 // Options of xxl as ranks have them.
 OptionSpec for_ranks(OptionSpec option) {
-  if (option.long_name == "record") {
+  if (option.long_name == "format") {
     option.help = "what a record is: lines (the default), rows, of columns, or of a fixed size";
   } else if (option.long_name == "buffer-size") {
     option.help = "use at most SIZE of memory for each rank";
@@ -161,7 +162,12 @@ OptionSpec for_ranks(OptionSpec option) {
 std::vector<OptionSpec> options_for_ranks(const CommandSpec& command, std::string_view keys) {
   std::vector<OptionSpec> options;
   std::istringstream words{std::string(keys)};
-  for (std::string key; words >> key;) options.push_back(for_ranks(option_of(command, key)));
+  for (std::string key; words >> key;) {
+    options.push_back(for_ranks(option_of(command, key)));
+    for (const OptionSpec& other : command.options) {
+      if (other.as == key) options.push_back(other);
+    }
+  }
   return options;
 }
 

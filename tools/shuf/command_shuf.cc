@@ -12,6 +12,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/input_format.h"
 #include "sort/columns_shared.h"
 #include "sort/sort_shared.h"
 
@@ -53,15 +54,16 @@ PhiloxKey seed_option(const ParsedOptions& options) {
 // --limit, and -n: of several numbers the least counts, as in shuf(1).
 void set_head_count(const ParsedOptions& options, SortSpec& spec) {
   for (const std::string& text : options.values("head-count")) {
-    const std::uint64_t count = parse_number(text, "-n", 0, ~std::uint64_t{0});
+    const std::uint64_t count = parse_count(text, "-n");
     spec.limit = std::min(spec.limit.value_or(count), count);
   }
 }
 
 }  // namespace
 
-int run_shuf(const Caller& caller, const ParsedOptions& options) {
-  const std::string record = options.value("record", "lines");
+int run_shuf(const Caller& caller, ParsedOptions options) {
+  resolve_format(caller, options);
+  const std::string record = options.value("format", "lines");
   if (is_columns(record)) {
     throw_usage(
         options.command(),

@@ -92,7 +92,7 @@ std::uint64_t count_rows(ArrowArrayStream* rows) {
 JobOptions job_of(const ParsedOptions& options) {
   JobOptions job;
   set_job_options(options, job);
-  if (options.knows("temp-compress")) set_temp_compression(options, job);
+  set_temp_compression(options, job);
   return job;
 }
 
@@ -134,7 +134,7 @@ std::string resolve_column(const CsvColumn& column, const std::vector<std::strin
 
 std::vector<CsvKey> column_key_options(const ParsedOptions& options) {
   std::vector<std::string> specs = options.values("key");
-  if (options.given("part-by")) specs.insert(specs.begin(), options.value("part-by", ""));
+  if (options.has("part-by")) specs.insert(specs.begin(), options.value("part-by", ""));
   if (specs.empty()) {
     throw_usage(options.command(),
                 "columns need a --key: the name or number of the column to sort by");
@@ -173,7 +173,7 @@ ColumnsJob::ColumnsJob(const ParsedOptions& options, JobOptions job, bool count_
       count_only_(count_only),
       job_(std::move(job)),
       start_(std::chrono::steady_clock::now()) {
-  plan_.record = options.value("record", "");
+  plan_.record = options.value("format", "");
   format_ = column_format(plan_.record);
   compression_ = compression_option(options, format_);
   plan_.output = count_only ? "" : job_.output;

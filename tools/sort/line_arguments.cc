@@ -162,6 +162,13 @@ bool asks_for_check(const std::vector<Argument>& found) {
   });
 }
 
+// The letter of sort(1)'s option with this key, which other commands may have for other things.
+char letter_of_sort(std::string_view key) {
+  static const CommandSpec sort = sort_command();
+  const auto option = std::ranges::find(sort.options, key, &OptionSpec::key);
+  return option == sort.options.end() ? '\0' : option->short_name;
+}
+
 class LineArgumentParser {
  public:
   LineArgumentParser(const Caller& caller, ParsedOptions options)
@@ -237,7 +244,7 @@ void LineArgumentParser::add_key(const Argument& given) {
 
 void LineArgumentParser::take_option(const Argument& given) {
   const std::string value = given.value.empty() ? "" : given.value.front();
-  const char letter = result_.options.spec(given.string_key).short_name;
+  const char letter = letter_of_sort(given.string_key);
   if (letter != 0 && set_line_key_flag(letter, BlankSide::both, result_.order.flags)) return;
   switch (letter) {
     case 'c':
@@ -293,7 +300,7 @@ void LineArgumentParser::take_long_option(std::string_view name, const std::stri
 void LineArgumentParser::finish() {
   result_.files = result_.options.operands();
   refuse_options_of_others(result_.options, Scope::lines);
-  if (result_.options.knows("files0-from") && result_.options.has("files0-from")) {
+  if (result_.options.has("files0-from")) {
     if (!result_.files.empty()) {
       throw CommandLineError("extra operand " + quote_name_always(result_.files.front()) +
                              "\nfile operands cannot be combined with --files0-from" +

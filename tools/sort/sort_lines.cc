@@ -215,12 +215,12 @@ SortSpec line_sort_spec(const Caller& caller, const LineArguments& arguments) {
   set_records(options, spec);
   set_compression(caller, options, spec);
   spec.compressed_by_suffix = !caller.stands_in;  // sort(1) never decompresses files
-  spec.merge_only = options.given("merge");
+  spec.merge_only = options.has("merge");
   spec.scratch_dirs = scratch_option(options);
   spec.backend = backend_option(options);
   LineOrder& order = spec.line_order.emplace(arguments.order);
   // The key of --part-by has the letters that are for all keys.
-  const bool part_needs_random = order.flags.random && options.given("part-by");
+  const bool part_needs_random = order.flags.random && options.has("part-by");
   if (needs_random(order) || part_needs_random) fill_salt(arguments.random_source, order);
   set_output_options(options, spec);
   if (!caller.stands_in) refuse_directory_without_parts(options, spec);

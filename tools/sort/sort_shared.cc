@@ -79,7 +79,7 @@ void set_output_options(const ParsedOptions& options, FileJob& job) {
     job.part_bytes = parse_size(options.value("part-bytes", ""), "--part-bytes", 0);
     if (job.part_bytes == 0) throw_usage(options.command(), "--part-bytes must be at least 1b");
   }
-  if (options.given("part-by")) {
+  if (options.has("part-by")) {
     job.part_by = options.value("part-by", "");
     if (options.values("part-by").size() > 1) {
       throw_usage(options.command(), "--part-by can be given once: parts are by one column");
@@ -89,13 +89,13 @@ void set_output_options(const ParsedOptions& options, FileJob& job) {
   if ((job.parts != 0) + (job.part_bytes != 0) + !job.part_by.empty() > 1) {
     throw Error(ErrorCode::usage, "--parts, --part-bytes and --part-by exclude each other");
   }
-  job.verify = options.given("verify");
+  job.verify = options.has("verify");
   if (job.verify && !options.has("output")) {
     throw_usage(options.command(),
                 "--verify needs a file to read back: give its name with --output");
   }
   for (const char* option : {"parts", "part-bytes", "part-by"}) {
-    if (options.given(option) && !options.has("output")) {
+    if (options.has(option) && !options.has("output")) {
       throw_usage(options.command(),
                   std::string("--") + option + " needs a directory: give its name with --output");
     }
@@ -150,9 +150,9 @@ bool progress_option(const ParsedOptions& options, bool by_default) {
 }
 
 bool keep_order_option(const ParsedOptions& options) {
-  if (!options.given("keep-order")) return false;
+  if (!options.has("keep-order")) return false;
   const CommandSpec& command = options.command();
-  std::vector<std::string> others = {"count", "merge", "part-by"};
+  std::vector<std::string> others = {"count", "merge", "part-by", "repeated", "once"};
   others.insert(others.end(), kFoldNames.begin(), kFoldNames.end());
   for (const std::string& other : others) {
     if (options.has(other)) throw_usage(command, "--keep-order excludes --" + other);
@@ -203,7 +203,6 @@ void set_temp_compression(const ParsedOptions& options, FileJob& job) {
 
 void set_compression(const Caller& caller, const ParsedOptions& options, SortSpec& spec) {
   set_temp_compression(options, spec);
-  if (!options.knows("compress-program")) return;
   spec.compress_program = options.value("compress-program", "");
   spec.on_no_compress_program = [caller](const Error& error) {
     const std::string text = caller.stands_in ? error.what() : escape_controls(error.what());
@@ -215,34 +214,34 @@ void set_compression(const Caller& caller, const ParsedOptions& options, SortSpe
 }
 
 void set_records(const ParsedOptions& options, SortSpec& spec) {
-  spec.record = options.value("record", "lines");
-  if (options.knows("key")) spec.keys = options.values("key");
-  spec.reverse = options.given("reverse");
+  spec.record = options.value("format", "lines");
+  spec.keys = options.values("key");
+  spec.reverse = options.has("reverse");
   const bool is_rows = text_kind(spec.record) == TextKind::rows;
-  if (is_rows && spec.reverse && spec.keys.empty() && !options.given("part-by")) {
+  if (is_rows && spec.reverse && spec.keys.empty() && !options.has("part-by")) {
     throw_usage(options.command(),
                 "-r of rows needs a --key: the order of which column is to be reversed?");
   }
-  spec.unique = options.given("unique");
-  spec.count = options.given("count");
+  spec.unique = options.has("unique");
+  spec.count = options.has("count");
+  if (options.has("repeated")) spec.group_sizes = GroupSizes::several;
+  if (options.has("once")) spec.group_sizes = GroupSizes::one;
   for (const GivenFold& fold : fold_options(options)) {
     spec.folds.push_back(std::string(name_of(fold.kind)) + "=" + fold.field);
   }
   spec.header = options.has("header");
   spec.field_separator = options.value("field-separator", "");
-  if (options.given("field-separator")) parse_separator(spec.field_separator);
-  spec.zero_terminated = options.given("zero-terminated");
+  if (options.has("field-separator")) parse_separator(spec.field_separator);
+  spec.zero_terminated = options.has("zero-terminated");
   const ResultRange range = range_option(options);
   spec.skip = range.skip;
   spec.limit = range.limit;
   if (!is_rows) return;
-  if (options.knows("empty")) spec.empty_last = options.word("empty", "first") == "last";
-  if (options.knows("null")) spec.nulls = options.values("null");
-  if (options.knows("invalid")) spec.invalid = options.word("invalid", "error");
-  if (options.knows("malformed")) {
-    spec.skip_malformed = options.word("malformed", "error") == "skip";
-  }
-  if (options.knows("quote")) spec.quotes = options.word("quote", "double") == "double";
+  spec.empty_last = options.word("empty", "first") == "last";
+  spec.nulls = options.values("null");
+  spec.invalid = options.word("invalid", "error");
+  spec.skip_malformed = options.word("malformed", "error") == "skip";
+  spec.quotes = options.word("quote", "double") == "double";
 }
 
 SortSpec sort_spec(const Caller& caller, const ParsedOptions& options) {
@@ -252,7 +251,7 @@ SortSpec sort_spec(const Caller& caller, const ParsedOptions& options) {
   set_job_options(options, spec);
   set_compression(caller, options, spec);
   spec.inputs = input_files(options);
-  spec.merge_only = options.given("merge");
+  spec.merge_only = options.has("merge");
   return spec;
 }
 

@@ -25,14 +25,14 @@ int run_validate(const ParsedOptions& options) {
   if (in_parts) {
     const std::size_t parts = validate_parts(input);
     std::printf("Parts: %zu, as the manifest says\n", parts);
-    if (!options.has("record")) return kExitSuccess;
+    if (!options.has("format")) return kExitSuccess;
   }
-  if (!options.has("record")) {
+  if (!options.has("format")) {
     throw_usage(options.command(),
                 "say with --record what the records are, for example "
                 "--record=gensort");
   }
-  if (text_kind(options.value("record", "")) != TextKind::none) {
+  if (text_kind(options.value("format", "")) != TextKind::none) {
     throw_usage(options.command(), "works on binary records: use xxl sort -c for lines and rows");
   }
   const RecordFormat format = format_option(options, "", options.has("reverse"));

@@ -14,6 +14,7 @@
 #include "job/job.h"
 #include "job/join/fixed_join_options.h"
 #include "job/join/general_join_options.h"
+#include "record/group_fold.h"
 #include "record/group_selection.h"
 #include "record/line_order.h"
 #include "record/record_format.h"
@@ -27,6 +28,7 @@ struct SortSpec : SortJob, JobMeans {
   // Lines in the order that sort(1) understands, instead of keys, separator, flags and directions.
   std::optional<LineOrder> line_order = {};
   bool check_merged = true;  // with merge_only: an input that is not in order is an error
+  GroupSizes group_sizes = GroupSizes::all;  // of text, with unique or count
   bool keep_order = false;   // with unique: records stay where they stood in the input
   // A set operation on the inputs, of which the first is read last unless it is a union. Binary
   // records without keys are compared as a whole.

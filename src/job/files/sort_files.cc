@@ -232,6 +232,10 @@ GeneralSortOptions general_options(const SortSpec& spec) {
     case TextKind::none:
       set_records(spec, options);
   }
+  if (spec.group_sizes != GroupSizes::all) {
+    options.fold = fold_of_sizes(spec.group_sizes, std::move(options.fold));
+    options.drops_groups = true;
+  }
   if (tells_inputs_apart) {
     options.group_rule_of_inputs = *spec.set_rule;
     tag_inputs(options);

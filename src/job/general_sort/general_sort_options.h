@@ -32,7 +32,8 @@ struct GeneralSortOptions : JobOptions, ResultRange, RecordRules {
   // Without unique: which records are kept of a group whose inputs are told apart by tags.
   GroupRule group_rule_of_inputs = GroupRule::all;
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
-  std::function<std::unique_ptr<GroupFold>()> fold;
+  MakeGroupFold fold;
+  bool drops_groups = false;  // the fold keeps some of the groups only
   // If there are any, the order has to do with where records stand in the input (record_tags.h).
   // Without fold; with merge_only only those that tell inputs apart.
   RecordTags tags;
@@ -63,7 +64,8 @@ struct GeneralSortOptions : JobOptions, ResultRange, RecordRules {
   // Records from the start of a run that matter, if it is known that not all do: each is one of the
   // result, or the first of a group that is.
   std::optional<std::uint64_t> needed_of_run() const {
-    return group_rule_of_inputs == GroupRule::all ? needed() : std::nullopt;
+    const bool is_known = group_rule_of_inputs == GroupRule::all && !drops_groups;
+    return is_known ? needed() : std::nullopt;
   }
   // What is put in front of each record that is read; of what is in front then, what is not
   // written.

@@ -1,0 +1,26 @@
+// The format of the inputs where the command line does not name one.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/parse_options.h"
+
+namespace xxl::cli {
+
+// What the name of a file says of its format, before a suffix of compression: csv, tsv, jsonl,
+// parquet or arrow; empty: nothing.
+std::string_view format_of_name(std::string_view file);
+
+// Sets --format of a sort or join that was given none, and --header of rows, which have a header
+// unless --no-header is given. Without --format:
+//
+// - a Parquet or Arrow file is known by its suffix or its first bytes;
+// - *.csv, *.tsv and *.jsonl are rows if an option was given that lines do not have, and lines if
+//   one was given that only lines have. Otherwise, Error{usage} asks for the format: one that was
+//   only guessed could be a wrong result.
+//
+// Changes nothing where the program stands in for sort(1) or join(1).
+void resolve_format(const Caller& caller, ParsedOptions& options);
+
+}  // namespace xxl::cli
