@@ -114,7 +114,7 @@ class Input:
             return digest(process.stdout)
 
     def command(self):
-        options = {"lines": ["sort"], "csv": ["sort", "--record=csv", "--key=3"],
+        options = {"lines": ["sort"], "csv": ["sort", "--record=csv", "--no-header", "--key=3"],
                    "records": ["sort", "--record=gensort"], "join": ["join", "-j", "2"]}[self.kind]
         paths = ["-"] if self.is_pipe else self.paths
         return [self.xxl, *options, "-T", self.directory, *paths]

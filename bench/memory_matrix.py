@@ -38,7 +38,7 @@ PART_RECORDS = 5_000_000  # of a file
 PIECE_RECORDS = 10_000    # handled at a time
 CGROUPS = pathlib.Path("/sys/fs/cgroup/memory")
 PREFIX = b"p" * 300
-KEYS = {"lines": [], "csv": ["--record=csv", "--key=3"], "prefix": []}
+KEYS = {"lines": [], "csv": ["--record=csv", "--no-header", "--key=3"], "prefix": []}
 COLUMNS = ["verb", "kind", "source", "gb", "memory", "threads", "peak_mib", "bound_mib", "seconds",
            "status", "correct"]
 
@@ -221,7 +221,7 @@ def command_of(case, paths):
         command.append("-m")
     if case["verb"] == "join":
         # By the number, which both have; keys may be equal by chance.
-        command += {"lines": ["-j", "2"], "csv": ["--record=csv", "--key=1"],
+        command += {"lines": ["-j", "2"], "csv": ["--record=csv", "--no-header", "--key=1"],
                     "prefix": ["-j", "2"]}[case["kind"]]
     else:
         command += KEYS[case["kind"]]

@@ -155,11 +155,11 @@ void draw_options(const cli::CommandSpec& command, Job& job, Random& random) {
     if (auto drawn = draw_argument(option, job, random)) job.options.push_back(std::move(*drawn));
   };
   // Options for equal records come more often than others.
-  if (random.one_in(command.name == "set" ? 2 : 4)) {
+  if (random.one_in(!job.operation.empty() ? 2 : 4)) {
     const std::string_view name = random.pick(
         {"keep-order", "count", "sum", "mean", "min", "max", "first", "last", "collect"});
     const auto found = std::ranges::find_if(possible, [&](const cli::OptionSpec* option) {
-      return option->long_name == (command.name == "set" ? "all" : name);
+      return option->long_name == (!job.operation.empty() ? "all" : name);
     });
     if (found != possible.end()) add(**found);
   }
@@ -342,8 +342,8 @@ Job draw_job(Random& random, bool tables) {
   Job job;
   job.command =
       random.pick({"sort", "sort", "sort", "sort", "sort", "join", "join", "shuf", "set", "set"});
-  const cli::CommandSpec& command = *cli::find_command(job.command);
   if (job.command == "set") job.operation = random.pick({"union", "intersect", "except"});
+  const cli::CommandSpec& command = *cli::find_command(name_of_command(job));
   const bool columns =
       random.one_in(10) && tables && (job.command == "sort" || job.command == "join");
   if (columns)

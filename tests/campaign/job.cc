@@ -96,9 +96,16 @@ std::vector<std::string> operands_of(const Job& job) {
   return operands;
 }
 
+std::string name_of_command(const Job& job) {
+  return job.command == "set" ? job.operation : job.command;
+}
+
 std::vector<std::string> arguments_of(const Job& job) {
-  std::vector<std::string> arguments{job.command};
+  std::vector<std::string> arguments{name_of_command(job)};
   arguments.insert(arguments.end(), job.options.begin(), job.options.end());
+  if (kind_of(job) == Kind::rows && !has(job.options, "--header")) {
+    arguments.emplace_back("--no-header");
+  }
   arguments.insert(arguments.end(), job.resources.begin(), job.resources.end());
   for (unsigned i = 0; i < job.scratch_directories; ++i) {
     arguments.push_back("--temporary-directory=" + scratch_directory(i));
@@ -111,7 +118,6 @@ std::vector<std::string> arguments_of(const Job& job) {
     default:
       arguments.push_back("--output=" + output_path(job));
   }
-  if (!job.operation.empty()) arguments.push_back(job.operation);
   for (std::string& operand : operands_of(job)) arguments.push_back(std::move(operand));
   return arguments;
 }

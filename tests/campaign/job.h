@@ -84,6 +84,8 @@ char terminator_of(const Job& job);
 
 // The names of files the program is given, in the order of the command line; - is standard input.
 std::vector<std::string> operands_of(const Job& job);
+// That of the command line: a set operation is one.
+std::string name_of_command(const Job& job);
 // The whole command line, without the name of the program.
 std::vector<std::string> arguments_of(const Job& job);
 

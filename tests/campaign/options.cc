@@ -16,8 +16,9 @@ using cli::Scope;
 using cli::ValueKind;
 
 constexpr auto kWithJob = std::to_array<std::string_view>(
-    {"record", "record1", "record2", "key", "left-on", "right-on", "seed", "random-source",
-     "output", "parts", "part-bytes", "part-by", "buffer-size", "temporary-directory",
+    {"format", "no-header", "on", "record1", "record2", "key", "left-on", "right-on", "seed",
+     "random-source", "output", "parts", "part-bytes", "part-by", "buffer-size",
+     "temporary-directory",
      // GPUs are simulated.
      "device", "gpu-memory", "multi-gpu", "gpu-merge"});
 
@@ -174,6 +175,8 @@ std::vector<std::string> split_words(std::string_view text) {
 
 Drawn how_drawn(const OptionSpec& option) {
   const std::string key = option.key();
+  const bool is_another_name = !option.as.empty() || option.help.empty();
+  if (is_another_name) return Drawn::never;
   if (std::ranges::find(kNever, key) != kNever.end()) return Drawn::never;
   if (std::ranges::find(kWithJob, key) != kWithJob.end()) return Drawn::with_job;
   return Drawn::from_table;

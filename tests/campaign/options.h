@@ -14,7 +14,7 @@
 namespace xxl::campaign {
 
 // The commands of which jobs are made.
-inline constexpr std::string_view kCommands[] = {"sort", "join", "shuf", "set"};
+inline constexpr std::string_view kCommands[] = {"sort", "join", "shuf", "union"};
 
 enum class Drawn {
   from_table,  // with any value of those that can be made

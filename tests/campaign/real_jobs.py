@@ -96,8 +96,8 @@ JOBS = (
     Job("lines joined onto an input", "join --record=lines --key=1 out/file in/few", old="in/lines", deals=f"S {JOIN}"),
     Job("lines shuffled", "shuf --seed=7 in/lines", deals="S T io verify"),
     Job("first lines of each key", "sort -u -k2,2 --keep-order in/lines", deals="S T io verify"),
-    Job("union", "set union in/sorted in/few", deals="S T io verify"),
-    Job("except onto its input", "set except out/file in/few", old="in/lines", deals="S T io verify"),
+    Job("union", "union in/sorted in/few", deals="S T io verify"),
+    Job("except onto its input", "except out/file in/few", old="in/lines", deals="S T io verify"),
 )
 
 

@@ -64,6 +64,12 @@ std::vector<std::string> plain_arguments(const Job& job) {
   return arguments_of(plain);
 }
 
+// Rows have a header unless the command line says otherwise.
+void add_no_header(const Job& job, std::vector<std::string>& options) {
+  const bool has_header = kind_of(job) != Kind::rows || has(options, "--header");
+  if (!has_header) options.emplace_back("--no-header");
+}
+
 // Options that say how the text of side `side` (from 1; 0: of any) is ordered, as those of sort.
 std::vector<std::string> ordering_options(const Job& job, unsigned side) {
   std::vector<std::string> ordering;
@@ -73,10 +79,11 @@ std::vector<std::string> ordering_options(const Job& job, unsigned side) {
     for (const std::string& option : job.options) {
       const cli::OptionSpec* const spec = find_option(sort, option);
       const bool orders = spec != nullptr && spec->group == group;
-      if (orders || is_one_of(name_of(option), {"--header", "--zero-terminated", "--malformed"})) {
+      if (orders || is_one_of(name_of(option), {"--record", "--header", "--zero-terminated", "--malformed"})) {
         ordering.push_back(option);
       }
     }
+    add_no_header(job, ordering);
     return ordering;
   }
   const bool lines = kind_of(job) == Kind::lines;
@@ -100,6 +107,7 @@ std::vector<std::string> ordering_options(const Job& job, unsigned side) {
   if (!keyed) add_key("1");
   if (lines) ordering.emplace_back("--stable");
   if (lines && !has(job.options, "-t")) ordering.emplace_back("--ignore-leading-blanks");
+  add_no_header(job, ordering);
   return ordering;
 }
 
@@ -116,7 +124,7 @@ std::string sorted_text(const Job& job, unsigned side, const std::string& bytes,
 }
 
 bool has_only_standard_options(const Job& job) {
-  const cli::CommandSpec& command = *cli::find_command(job.command);
+  const cli::CommandSpec& command = *cli::find_command(name_of_command(job));
   return std::ranges::all_of(job.options, [&](const std::string& option) {
     if (job.command == "sort" && is_one_of(name_of(option), {"-c", "-C"})) return true;
     if (is_one_of(name_of(option), {"--record"})) return true;

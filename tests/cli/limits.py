@@ -121,7 +121,7 @@ class LimitsTest(unittest.TestCase):
             "lines in runs": (["sort", "-S4M", "lines"], "sorted_lines"),
             "lines merged": (["sort", "-m", "sorted_lines", "/dev/null"], "sorted_lines"),
             "lines checked": (["sort", "-c", "sorted_lines"], "nothing"),
-            "rows": (["sort", "--record=csv", "--key=1:number", "-S4M", "rows"], "sorted_rows"),
+            "rows": (["sort", "--record=csv", "--no-header", "--key=1:number", "-S4M", "rows"], "sorted_rows"),
             "records": (["sort", "--record=u64", "u64"], "sorted_u64"),
             "records in runs": (["sort", "--record=u64", "-S1M", "u64"], "sorted_u64"),
             "records merged": (["sort", "--record=u64", "-m", "sorted_u64", "/dev/null"],
@@ -324,7 +324,7 @@ class LimitsTest(unittest.TestCase):
             def enter():
                 (group / "cgroup.procs").write_text(str(os.getpid()))
             for job in (["sort", "-S512M", "text"], ["sort", "-S512M", "--explain", "text"],
-                        ["sort", "-S512M", "--record=csv", "--key=1", "text"],
+                        ["sort", "-S512M", "--record=csv", "--no-header", "--key=1", "text"],
                         ["shuf", "-S512M", "text"]):
                 done = self.run_xxl(job, enter)
                 self.assertEqual(done.returncode, 0)
@@ -344,8 +344,8 @@ class LimitsTest(unittest.TestCase):
             names.append(f"f{number:04}")
             (self.directory / names[-1]).write_bytes(b"%07d\n" % number)
         expected = b"".join(b"%07d\n" % number for number in range(2000))
-        for job in (["sort", "-m"], ["sort", "-m", "--record=csv", "--key=1"],
-                    ["sort", "-m", "--record=u64"], ["set", "union", "-m"]):
+        for job in (["sort", "-m"], ["sort", "-m", "--record=csv", "--no-header", "--key=1"],
+                    ["sort", "-m", "--record=u64"], ["union", "-m"]):
             with tempfile.TemporaryFile() as output:
                 process = subprocess.Popen([whole_process.XXL, job[0], "-S2G", *job[1:], *names],
                                            cwd=self.directory, stdout=output)

@@ -126,9 +126,9 @@ class LongLines(unittest.TestCase):
         for key in ("2", "2:number", "2:number:desc", "1"):
             with self.subTest(key=key):
                 result = None if key in ("1", "2:number:desc") else "rows.sorted"
-                self.sort(result, "--record=csv", "--key=" + key, "rows")
-        self.expect(None, "sort", "-c", "--record=csv", "--key=2:number", "rows.sorted")
-        self.sort(None, "--record=csv", "--key=1", "fields")
+                self.sort(result, "--record=csv", "--no-header", "--key=" + key, "rows")
+        self.expect(None, "sort", "-c", "--record=csv", "--no-header", "--key=2:number", "rows.sorted")
+        self.sort(None, "--record=csv", "--no-header", "--key=1", "fields")
 
     def test_a_line_as_long_as_most_of_the_memory(self):
         for memory, length in ((10, 3 * MIB), (24, 18 * MIB)):

@@ -149,7 +149,7 @@ class MemoryAdvice(whole_process.FaultTest):
         records, longest = self.text(rng, True)
         key = rng.choice(("1", "1:integer" if not any(r.startswith(b"zz") for r in records) else "1", "2"))
         how = rng.choice(([], ["-u"], ["-r"])) if key != "2" else []
-        return ["sort", "--record=csv", "--key=" + key, *how, self.write("rows", records)], longest
+        return ["sort", "--record=csv", "--no-header", "--key=" + key, *how, self.write("rows", records)], longest
 
     def sort_of_records(self, rng):
         record = rng.randrange(MIB // 2, 4 * MIB)
@@ -178,7 +178,7 @@ class MemoryAdvice(whole_process.FaultTest):
         records, longest = self.text(rng)
         others, other_longest = self.text(rng)
         operation = rng.choice(("union", "intersect", "except"))
-        return (["set", operation, self.write("a", records), self.write("b", others)],
+        return ([operation, self.write("a", records), self.write("b", others)],
                 max(longest, other_longest))
 
     def join(self, rng):
@@ -188,7 +188,7 @@ class MemoryAdvice(whole_process.FaultTest):
         a, b = self.write("a", records), self.write("b", others)
         how = rng.choice(("inner", "left", "full", "anti"))
         sides = [a, b] if rng.random() < 0.5 else [b, a]
-        return ["join", "--record=csv", "--how=" + how, "--key=1", *sides], longest
+        return ["join", "--record=csv", "--no-header", "--how=" + how, "--key=1", *sides], longest
 
     def join_of_sorted(self, rng):
         records, longest = self.text(rng, True)
@@ -198,7 +198,7 @@ class MemoryAdvice(whole_process.FaultTest):
 
         a, b = (self.write(name, sorted(rows, key=key))
                 for name, rows in (("a", records), ("b", others)))
-        return ["join", "--record=csv", "--presorted=both", "--key=1", a, b], longest
+        return ["join", "--record=csv", "--no-header", "--presorted=both", "--key=1", a, b], longest
 
     def sorter(self, rng):
         records, longest = self.text(rng)

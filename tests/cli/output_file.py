@@ -75,7 +75,7 @@ class InPlace(OutputTest):
         self.assertEqual(list(self.out.iterdir()), [self.file])
 
     def test_small_outputs_need_no_scratch(self):
-        for options in (["-n"], ["-n", "--verify"], ["--record=csv", "--key=1:integer"]):
+        for options in (["-n"], ["-n", "--verify"], ["--record=csv", "--no-header", "--key=1:integer"]):
             with self.subTest(options=options):
                 self.existing()
                 self.source.write_bytes(b"".join(b"%d\n" % number for number in range(9999, 0, -1)))
@@ -94,7 +94,7 @@ class InPlace(OutputTest):
         records = self.gen("records", "--record=kv64", "1000")
         records.chmod(0o644)
         target = f"--output={self.file}"
-        for command in (["sort", "--record=kv64", records, target], ["sort", "--record=csv", self.source, target],
+        for command in (["sort", "--record=kv64", records, target], ["sort", "--record=csv", "--no-header", self.source, target],
                         ["join", "--record=kv64", records, records, target],
                         ["join", "-t,", self.file, self.source, target], ["gen", "1000", target]):
             with self.subTest(command=command[:2]):
@@ -226,7 +226,7 @@ class Directories(OutputTest):
 class LaidOut(OutputTest):
     """What others put into a directory like /tmp, where the kernel protects from it."""
 
-    COMMANDS = (["sort"], ["sort", "--record=csv"], ["sort", "--record=fixed:1"], ["join", "-t,", "{in}"],
+    COMMANDS = (["sort"], ["sort", "--record=csv", "--no-header"], ["sort", "--record=fixed:1"], ["join", "-t,", "{in}"],
                 ["join", "--record=fixed:1", "{in}"], ["gen"])
 
     @contextlib.contextmanager

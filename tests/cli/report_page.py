@@ -98,7 +98,7 @@ def make_pages(xxl, directory):
         directory)
     run(f"{xxl} sort --device=simulated --gpu-memory=64M --record=gensort -S 32M records -o out "
         "--report=gpu.html", directory)
-    run(f"{xxl} sort --record=csv --key=1 rows -o out --report=failed.html", directory, status=2)
+    run(f"{xxl} sort --record=csv --no-header --key=1 rows -o out --report=failed.html", directory, status=2)
     run(f"{xxl} sort /dev/null -o out --report=empty.html", directory)
     run(f"cp lines '<img src=x>'; {xxl} sort '<img src=x>' -o out --report=names.html", directory)
     return {"records": "merge pass 1", "lines": "form runs", "join": "join", "gpu": "GPU 0",

@@ -39,7 +39,7 @@ class Verified(TamperedTest):
         self.expect_all_found(["sort", source])
 
     def test_rows(self):
-        self.expect_all_found(["sort", "--record=csv", "--key=2", "--unique", "-S", "8M", self.lines()])
+        self.expect_all_found(["sort", "--record=csv", "--no-header", "--key=2", "--unique", "-S", "8M", self.lines()])
 
     def test_compressed_output(self):
         source = self.lines()
@@ -75,7 +75,7 @@ class Verified(TamperedTest):
         self.expect_all_found(["shuf", "--seed=1", "-S", "8M", self.lines()])
 
     def test_sets(self):
-        self.expect_all_found(["set", "union", "-S", "8M", self.lines("a"), self.lines("b")])
+        self.expect_all_found(["union", "-S", "8M", self.lines("a"), self.lines("b")])
 
     # --- in place: a file with another name is overwritten ---
 

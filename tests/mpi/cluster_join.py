@@ -165,7 +165,7 @@ class JoinFailures(ClusterTest):
         r, s = self.root / "r", self.root / "s"
         r.write_text("1," + "a" * (6 << 20) + "\n2,x\n")
         s.write_text("".join(f"{n},y\n" for n in range(1000)))
-        arguments = ("--record=csv", "--key=1", r, s)
+        arguments = ("--record=csv", "--no-header", "--key=1", r, s)
         done = self.cluster(2, "-S8M", *arguments, f"--output={self.out}/o/", command="join")
         self.assert_cluster_fails(done, "too long")
         enough = int(re.search(rb"give at least -S (\d+)M", done.stderr)[1])
@@ -184,12 +184,12 @@ class JoinFailures(ClusterTest):
         self.failing_join("no output given", r, s)
         self.failing_join("No such file", r, self.root / "none", output)
         self.failing_join("unrecognized option '--presorted'", "--presorted", r, s, output)
-        self.failing_join("is for lines only", "--record=csv", "-i", r, s, output)
-        self.failing_join("give both the same type", "--record=csv", "--left-on=1:number", "--right-on=1", r, s, output)
+        self.failing_join("is for lines only", "--record=csv", "--no-header", "-i", r, s, output)
+        self.failing_join("give both the same type", "--record=csv", "--no-header", "--left-on=1:number", "--right-on=1", r, s, output)
         self.failing_join("r: .*not a whole record", "--record=kv64", r, s, output)
         self.failing_join("cannot be compared", "--record=fixed:4", "--left-on=0:u8", "--right-on=0:u16", s, s, output)
         r.write_text("a,1\n" * 1000 + "a,1,2\n" + "b,1\n" * 1000)
-        self.failing_join("r: byte 4000: line 1001: .*3 columns", "--record=csv", r, s, output)
+        self.failing_join("r: byte 4000: line 1001: .*3 columns", "--record=csv", "--no-header", r, s, output)
         self.assert_only_in_out()
 
     def test_a_rank_that_dies_ends_all(self):

@@ -48,7 +48,7 @@ def rows(rng, count):
         writer.writerow(["a", 'b "and"\nc', "n"])
     for _ in range(count):
         writer.writerow([first(), second() + rng.choice(("", "\n", "\n\n,\"", '"')), rng.randrange(1000)])
-    options = ["--record=csv", f"-t{writer.dialect.delimiter}", *rng.choice(([], ["--key=3:number:desc"], ["--key=1", "--key=3"]))]
+    options = ["--record=csv", "--no-header", f"-t{writer.dialect.delimiter}", *rng.choice(([], ["--key=3:number:desc"], ["--key=1", "--key=3"]))]
     if has_header:
         options += ["--header", *rng.choice(([], ["--key=n:number"]))]
     keyed = any(option.startswith("--key") for option in options)
@@ -128,7 +128,7 @@ class TextFailures(ClusterTest):
         path = self.root / "in"
         path.write_text("a\nb\n")
         for options, message in ((["-R", "-o", f"{self.out}/o/"], "R"), (["-k1R", "-o", f"{self.out}/o/"], "random"),
-                                 (["--record=csv", "-n", "-o", f"{self.out}/o/"], "-n")):
+                                 (["--record=csv", "--no-header", "-n", "-o", f"{self.out}/o/"], "-n")):
             self.assert_cluster_fails(self.cluster(2, *options, path), message)
         other = self.root / "other"
         other.write_text("b\na\nb\n")
@@ -140,17 +140,17 @@ class TextFailures(ClusterTest):
         path = self.root / "in"
         path.write_text("".join(f'"{n}\n",{n}\n' for n in range(1000)) + '1,x"\n' + "".join(f"{n},{n}\n" for n in range(9)))
         for ranks in (1, 3):
-            done = self.cluster(ranks, "--record=csv", "--key=1", path, "-o", f"{self.out}/o/")
+            done = self.cluster(ranks, "--record=csv", "--no-header", "--key=1", path, "-o", f"{self.out}/o/")
             self.assert_cluster_fails(done, "in: byte [0-9]+: line 2001: ")
         path.write_text("".join(f'"{n}\n",{n}\n' for n in range(1000)) + "1,x\n" + "".join(f"{n},{n}\n" for n in range(9)))
         for ranks in (1, 4):
-            done = self.cluster(ranks, "--record=csv", "--key=2:number", path, "-o", f"{self.out}/o/")
+            done = self.cluster(ranks, "--record=csv", "--no-header", "--key=2:number", path, "-o", f"{self.out}/o/")
             self.assert_cluster_fails(done, "in: byte [0-9]+: line 2001: ")
 
         # Behind a stray quote, rows of other ranks look malformed, too.
         path.write_text("".join(f'"{n}\n",{n}\n' for n in range(200)) + 'x",1\n' + "".join(f'"{n}\n",{n}\n' for n in range(2000)))
         for options in (["--key=1"], ["--key=2:number"], ["--key=2:number", "--count"]):
-            done = self.cluster(5, "--record=csv", *options, path, "-o", f"{self.out}/o/")
+            done = self.cluster(5, "--record=csv", "--no-header", *options, path, "-o", f"{self.out}/o/")
             self.assert_cluster_fails(done, "in: byte [0-9]+: line 401: column 1: a quote in a field")
 
     def test_a_record_that_is_too_long(self):

@@ -15,6 +15,7 @@
 #include "base/machine_limits.h"
 #include "cli/command.h"
 #include "cli/devices.h"
+#include "cli/input_format.h"
 #include "cli/manual.h"
 #include "cli/process.h"
 #include "cluster/cluster_general_jobs.h"
@@ -220,7 +221,8 @@ void run(std::span<const std::string> arguments, const std::string& prefix, MpiP
     if (peers.rank() == 0) print_if_asked(parsed.options, caller);
     return;
   }
-  const ParsedOptions options(*command, caller, arguments.subspan(1));
+  ParsedOptions options(*command, caller, arguments.subspan(1));
+  resolve_format(caller, options);
   options.throw_mistake();
   if (!options.asks_for_text()) return sort(caller, options, peers);
   if (peers.rank() == 0) print_if_asked(options, caller);
