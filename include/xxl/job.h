@@ -105,6 +105,14 @@ struct Measurements {
   bool output_in_place = false;  // an existing file was overwritten: it could not be replaced
 };
 
+// Malformed rows of CSV and TSV.
+struct RowFaults {
+  std::uint64_t skipped = 0;  // rows left out
+  std::uint64_t kept = 0;     // rows kept in the output; by default, those with another number of
+                              // fields than the first row
+  std::string first_fault;    // file, line and fault of the first such row
+};
+
 // Work of the GPUs of a job.
 struct AcceleratorReport {
   // One GPU.

@@ -65,7 +65,10 @@ struct JoinJob : FileJob {
 
   // For rows.
   std::vector<std::string> nulls = {};  // texts of fields that count as empty, such as NA
-  bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
+  // See SortJob. With keep, a row that cannot be joined is an error.
+  std::string malformed;
+  std::string rejects;                       // see SortJob; one file for both inputs
+  std::optional<std::uint64_t> max_rejects;  // see SortJob; limit for each input
   bool quotes = true;  // fields may be quoted; otherwise quotes are bytes, and each line is a row
   // Suffixes of column names that both sides have.
   std::array<std::string, kJoinSides> suffixes = {"_1", "_2"};
@@ -105,10 +108,9 @@ struct JoinReport : Measurements {
   // See plan_join.
   JoinPlan plan;
   // The report for one input.
-  struct Side {
+  struct Side : RowFaults {
     // Number of records read.
     std::uint64_t records = 0;
-    std::uint64_t skipped = 0;  // number of malformed records left out
     std::uint64_t matched = 0;  // number of records with a match
     // Number of sorted runs.
     std::uint64_t runs = 0;

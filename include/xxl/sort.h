@@ -62,11 +62,14 @@ struct SortJob : FileJob {
   // For rows.
   bool empty_last = false;              // empty fields come after all others; otherwise before
   std::vector<std::string> nulls = {};  // texts of fields that count as empty, such as NA
-  // Where rows go with no number or date in a key of that type: error (they are malformed), first,
-  // or last; behind empty ones of that end, by the text of the field.
-  std::string invalid = "error";
-  bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
-  bool quotes = true;           // fields may be quoted; otherwise quotes are bytes
+  // What to do with malformed rows: error, skip (leave them out and count them), or keep (an
+  // unreadable key counts as empty). Default: an error, except that rows with another number of
+  // fields than the first one are only counted.
+  std::string malformed;
+  std::string rejects;  // with skip: CSV file for the rows left out, with file, line and reason
+  // With skip: fail if more rows are left out. Default: if more than half of all rows are.
+  std::optional<std::uint64_t> max_rejects;
+  bool quotes = true;  // fields may be quoted; otherwise quotes are bytes
 };
 
 // The plan of a sort.
@@ -90,11 +93,10 @@ struct SortPlan {
 };
 
 // The report of a sort.
-struct SortReport : Measurements {
+struct SortReport : Measurements, RowFaults {
   SortPlan plan;                                  // see plan_sort
   std::uint64_t records_in = 0;                   // records of all inputs
   std::uint64_t records_out = 0;                  // records written, without a header
-  std::uint64_t skipped = 0;                      // malformed records left out
   std::uint64_t checksum = 0;                     // multiset hash of the output
   std::uint64_t runs = 0;                         // runs formed, or inputs merged
   std::uint64_t merge_degree = 0;                 // most runs merged at once

@@ -72,8 +72,9 @@ nb::dict sort_files_of(const Means& means, nb::object callback, const nb::kwargs
   fields.take("zero_terminated", job.zero_terminated);
   fields.take("empty_last", job.empty_last);
   fields.take("nulls", job.nulls);
-  fields.take("invalid", job.invalid);
-  fields.take("skip_malformed", job.skip_malformed);
+  fields.take("malformed", job.malformed);
+  fields.take("rejects", job.rejects);
+  fields.take("max_rejects", job.max_rejects);
   fields.take("quotes", job.quotes);
   fields.take("verify", job.verify);
   fields.check_all_taken();
@@ -113,7 +114,9 @@ nb::dict join_files_of(const Means& means, nb::object callback, const nb::kwargs
   fields.take("nulls", job.nulls);
   fields.take("ignore_case", job.ignore_case);
   fields.take("zero_terminated", job.zero_terminated);
-  fields.take("skip_malformed", job.skip_malformed);
+  fields.take("malformed", job.malformed);
+  fields.take("rejects", job.rejects);
+  fields.take("max_rejects", job.max_rejects);
   fields.take("quotes", job.quotes);
   fields.take("suffixes", job.suffixes);
   fields.take("verify", job.verify);

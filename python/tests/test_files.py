@@ -186,7 +186,7 @@ def test_bad_options_of_csv_are_usage_errors():
     with pytest.raises(xxl.UsageError):
         xxl.sort_csv("in.csv", "out.csv", "a", empty="middle")
     with pytest.raises(xxl.UsageError, match="'first' or 'last'"):
-        xxl.sort_csv("in.csv", "out.csv", "a", invalid="middle")
+        xxl.sort_csv("in.csv", "out.csv", "a", rejects="left out")
     with pytest.raises(xxl.UsageError):
         xxl.sort_csv("in.csv", "out.csv", "a", malformed="mend")
     with pytest.raises(TypeError):

@@ -16,7 +16,10 @@ ClusterReport cluster_general_sort(const GeneralSortOptions& options, Peers& pee
   ClusterGeneral cluster(peers);
   return work_of_rank(peers, [&] {
     cluster.open_output(options);
-    GeneralShare share = cluster.open_input(sort.inputs, sort.syntax, sort.syntax.header);
+    GeneralShare share =
+        cluster.open_input(sort.inputs, sort.syntax, sort.syntax.header || sort.first_record);
+    if (sort.first_record && share.first_record) sort.first_record(*share.first_record);
+    sort.first_record = nullptr;  // not that of the share, but that of the input
     cluster.plan(sort);
     // How many records come before a range is not known, so one rank counts them all.
     const bool is_range = sort.limit || sort.skip > 0;
@@ -30,6 +33,7 @@ ClusterReport cluster_general_sort(const GeneralSortOptions& options, Peers& pee
     const SortReport sorted = cluster.run(job, sort.syntax.rows);
     ClusterReport report = cluster.report(sorted, sorted.runs);
     report.device = sorted.plan.device;
+    report.rows = {sorted};
     return report;
   });
 }
@@ -56,7 +60,9 @@ ClusterReport cluster_general_join(const GeneralJoinOptions& options, Peers& pee
     GeneralJoin& job = cluster.keep(make_general_join(join, std::move(inputs)));
     const JoinReport report =
         cluster.run(job, join.input_syntax(0).rows || join.input_syntax(1).rows);
-    return cluster.report(report, report.sides[0].runs + report.sides[1].runs);
+    ClusterReport of_rank = cluster.report(report, report.sides[0].runs + report.sides[1].runs);
+    of_rank.rows = {report.sides[0], report.sides[1]};
+    return of_rank;
   });
 }
 

@@ -25,6 +25,7 @@ struct ClusterReport : Measurements {
   std::uint64_t runs = 0;            // of this rank
   std::uint64_t merged_runs = 0;     // of all ranks: those with records for this one
   std::uint64_t bytes_received = 0;  // of blocks of other machines
+  std::vector<RowFaults> rows;       // of this rank's shares of the inputs, if these are text
   std::string device = "cpu";        // that formed the runs of this rank, as SortPlan has it
 };
 

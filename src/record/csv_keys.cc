@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "record/decimal.h"
 #include "record/key_stretch.h"
 
@@ -36,7 +37,6 @@ FieldSpan* span_room(std::size_t count) {
 
 CsvKeys::CsvKeys(const CsvOrder& order)
     : syntax_(order.fields),
-      invalid_(order.invalid),
       any_column_{.span = 0,
                   .values = {CsvType::text, {}, order.nulls},
                   .descending = false,
@@ -101,26 +101,6 @@ std::size_t CsvKeys::collect(std::string_view row, FieldSpan* spans) const {
   return found;
 }
 
-RowFault CsvKeys::find_fault(std::string_view row) const {
-  if (!syntax_.quotes || row.empty() || std::memchr(row.data(), kQuote, row.size()) == nullptr)
-    return {};
-  return visit_fields(row, syntax_, [](std::size_t, const FieldSpan&) { return true; });
-}
-
-// Appends the part of the key for a field without a value: empty if `field` is null, otherwise not
-// of its type. A malformed one is like an empty one. Where such fields have a place, each of them
-// is followed by its text, and empty ones come first among those of one end.
-void CsvKeys::append_no_value(const FieldSpan* field, bool empty_last, KeyStretch& stretch) const {
-  const bool with_text = invalid_ != InvalidKeys::error;
-  const bool last = field != nullptr && with_text ? invalid_ == InvalidKeys::last : empty_last;
-  stretch.key().push_back(last ? kEmptyLast : kEmptyFirst);
-  stretch.take();
-  if (!with_text) return;
-  if (field != nullptr) append_text(*field, stretch);
-  stretch.key().push_back(kTextEnd);
-  stretch.take();
-}
-
 // Appends a part of the key, for an empty field if `field` is null.
 void CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
                             KeyStretch& stretch) const {
@@ -144,16 +124,24 @@ void CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
   stretch.set_inverted(key_column.descending);
   const bool valid = !empty && values.append(*field, stretch);
   stretch.set_inverted(false);
-  if (!valid) append_no_value(empty ? nullptr : field, key_column.empty_last, stretch);
+  if (valid) return;
+  key.push_back(key_column.empty_last ? kEmptyLast : kEmptyFirst);
+  stretch.take();
 }
 
-// All columns as text.
+// All columns as text. Of a malformed row, which has none behind the fault, then all of it: rows
+// that differ are never equal.
 void CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
-  visit_fields(row, syntax_, [&](std::size_t column, const FieldSpan& field) {
-    if (column > 0) stretch.key().push_back(kTextEnd);
-    append_column(any_column_, &field, stretch);
-    return stretch.wants_more();
-  });
+  const RowFault fault =
+      visit_fields(row, syntax_, [&](std::size_t column, const FieldSpan& field) {
+        if (column > 0) stretch.key().push_back(kTextEnd);
+        append_column(any_column_, &field, stretch);
+        return stretch.wants_more();
+      });
+  if (!fault || !stretch.wants_more()) return;
+  if (fault.column > 0) stretch.key().push_back(kTextEnd);
+  const FieldSpan whole{.content = row};
+  append_column(any_column_, &whole, stretch);
 }
 
 void CsvKeys::append(std::string_view row, KeyStretch& stretch) const {
@@ -179,12 +167,7 @@ void CsvKeys::append_key_part(std::string_view row, std::size_t from, std::size_
   cut(start, limit, key);
 }
 
-std::string CsvKeys::describe_too_few(std::string_view row, std::size_t found) const {
-  std::size_t count = 0;
-  visit_fields(row, syntax_, [&](std::size_t, const FieldSpan&) {
-    ++count;
-    return true;
-  });
+std::string CsvKeys::describe_too_few(std::size_t count, std::size_t found) const {
   CsvColumn missing{columns_[found], {}};
   for (const KeyColumn& key_column : key_columns_) {
     if (key_column.span == found) missing = key_column.column;
@@ -196,30 +179,40 @@ std::string CsvKeys::describe_too_few(std::string_view row, std::size_t found) c
          (count == 1 ? "one column" : std::to_string(count) + " columns");
 }
 
-std::optional<std::string> CsvKeys::check(std::string_view row) const {
-  if (const RowFault fault = find_fault(row)) return fault.describe();
-  if (columns_.empty()) return {};
+std::optional<CsvFault> CsvKeys::check(std::string_view row, std::size_t fields) const {
+  using Kind = CsvFault::Kind;
+  std::size_t count = count_plain_fields(row, syntax_);
+  if (count == 0) {
+    const RowFault fault =
+        visit_fields(row, syntax_, [&count](std::size_t, const FieldSpan&) { return ++count > 0; });
+    if (fault) return CsvFault{Kind::quotes, fault.describe()};
+  }
   FieldSpan* const spans = span_room(columns_.size());
   const std::size_t found = collect(row, spans);
-  if (found < columns_.size()) return describe_too_few(row, found);
+  if (found < columns_.size()) return CsvFault{Kind::no_column, describe_too_few(count, found)};
   for (const KeyColumn& key_column : key_columns_) {
-    if (invalid_ != InvalidKeys::error) break;
     const FieldSpan& field = spans[key_column.span];
-    if (!key_column.values.is_empty_or_valid(field))
-      return in_words(key_column.column) + ": " + key_column.values.describe_mismatch(field);
+    if (key_column.values.is_empty_or_valid(field)) continue;
+    return CsvFault{Kind::value, in_words(key_column.column) + ": " +
+                                     key_column.values.describe_mismatch(field)};
   }
   for (const Folded& folded : folded_) {
     const FieldSpan& field = spans[folded.span];
-    if (!folded.holds(field)) return folded.describe_mismatch(field);
+    if (!folded.holds(field)) return CsvFault{Kind::value, folded.describe_mismatch(field)};
   }
-  return {};
+  if (fields == 0 || count == fields) return {};
+  return CsvFault{
+      count < fields ? Kind::fewer_fields : Kind::more_fields,
+      "the row has " + format_count(count, "field") + " instead of " + std::to_string(fields)};
 }
 
 bool CsvKeys::has_empty_part(std::string_view row) const {
   FieldSpan* const spans = span_room(columns_.size());
   const std::size_t found = collect(row, spans);
   return std::any_of(key_columns_.begin(), key_columns_.end(), [&](const KeyColumn& key_column) {
-    return key_column.span >= found || key_column.values.is_empty(spans[key_column.span]);
+    if (key_column.span >= found) return true;
+    const FieldSpan& field = spans[key_column.span];
+    return key_column.values.is_empty(field) || !key_column.values.is_empty_or_valid(field);
   });
 }
 

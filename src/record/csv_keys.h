@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,21 +24,33 @@
 
 namespace xxl {
 
+// What makes a row malformed.
+struct CsvFault {
+  enum class Kind : std::uint8_t {
+    quotes,
+    no_column,     // of a key or fold
+    value,         // that of a key or fold is not of its type
+    fewer_fields,  // than there should be
+    more_fields,
+  };
+  Kind kind;
+  std::string what;
+};
+
 class CsvKeys : public KeyExtractor {
  public:
   // REQUIRES: no column of `order` is left to be resolved. Throws Error{usage} if the separator is
   // none.
   explicit CsvKeys(const CsvOrder& order);
 
-  // A field that is missing counts as empty, and one that is not of its type if it has no place of
-  // its own; throws only bad_alloc.
+  // A field that is missing or not of its type counts as empty; throws only bad_alloc.
   void append_key(std::string_view row, std::size_t limit, std::string& key) const override;
   void append_key_part(std::string_view row, std::size_t from, std::size_t limit,
                        std::string& key) const override;
-  // What makes `row` (without its terminator) malformed, in words: quotes, too few columns, a field
-  // that is not of its type. Quotes are checked in the whole row, whatever the key.
-  std::optional<std::string> check(std::string_view row) const;
-  // Whether a field of the key is empty, or missing.
+  // What makes `row` (without its terminator) malformed. Quotes are checked in the whole row,
+  // whatever the key. `fields`: how many there should be; 0 if that is not known.
+  std::optional<CsvFault> check(std::string_view row, std::size_t fields = 0) const;
+  // Whether a field of the key is missing, empty or not of its type.
   bool has_empty_part(std::string_view row) const;
 
  private:
@@ -63,16 +76,13 @@ class CsvKeys : public KeyExtractor {
   };
 
   std::size_t collect(std::string_view row, FieldSpan* spans) const;
-  RowFault find_fault(std::string_view row) const;
   void append_column(const KeyColumn& key_column, const FieldSpan* field,
                      KeyStretch& stretch) const;
-  void append_no_value(const FieldSpan* field, bool empty_last, KeyStretch& stretch) const;
   void append_all(std::string_view row, KeyStretch& stretch) const;
   void append(std::string_view row, KeyStretch& stretch) const;
-  std::string describe_too_few(std::string_view row, std::size_t found) const;
+  std::string describe_too_few(std::size_t count, std::size_t found) const;
 
   FieldSyntax syntax_;
-  InvalidKeys invalid_;
   KeyColumn any_column_;  // where there are no keys
   std::vector<KeyColumn> key_columns_;
   std::vector<std::size_t> columns_;  // of the fields needed, ascending

@@ -326,10 +326,11 @@ std::string_view type_word(CsvType type) {
   return kTypeNames[static_cast<std::size_t>(type)].name;
 }
 
-std::optional<InvalidKeys> invalid_keys_named(std::string_view word) {
-  if (word == "error") return InvalidKeys::error;
-  if (word == "first") return InvalidKeys::first;
-  if (word == "last") return InvalidKeys::last;
+std::optional<MalformedRows> malformed_rows_named(std::string_view word) {
+  if (word.empty()) return MalformedRows::by_default;
+  if (word == "error") return MalformedRows::error;
+  if (word == "skip") return MalformedRows::skip;
+  if (word == "keep") return MalformedRows::keep;
   return {};
 }
 

@@ -17,8 +17,13 @@ namespace xxl {
 // `version` is the order of sort -V (column_values.h).
 enum class CsvType { text, number, integer, date, ci, natural, version };
 
-// Where rows go that have no value of the type of a key. With `error` they are malformed.
-enum class InvalidKeys { error, first, last };
+// What becomes of malformed rows.
+enum class MalformedRows {
+  by_default,  // an error; but rows with another number of fields than the first are only counted
+  error,
+  skip,  // they are left out
+  keep,  // they stay; a key that cannot be read counts as empty
+};
 
 // A column by its place, or by its name in the header.
 struct CsvColumn {
@@ -57,7 +62,7 @@ struct CsvOrder {
   std::vector<CsvKey> keys;  // none: all columns as text, from the first to the last
   bool empty_last = false;   // empty fields come last, also of a descending key; otherwise first
   std::vector<std::string> nulls;  // texts of fields that count as empty
-  InvalidKeys invalid = InvalidKeys::error;
+  MalformedRows malformed = MalformedRows::by_default;
   std::vector<CsvFold> folds;      // their columns must be of their types in every row
   bool count = false;              // one more column, for the number of rows of a key
   std::size_t header_columns = 0;  // if there is a header, once it is known
@@ -72,8 +77,8 @@ struct CsvOrder {
 // (number_format.h), behind date one that starts with a % (date_format.h). It ends at a ':' or, in
 // a list, a ',', unless that belongs to the number or a % follows it; or it is in quotes.
 
-// error, first or last; nothing if it is another word.
-std::optional<InvalidKeys> invalid_keys_named(std::string_view word);
+// error, skip or keep, or by_default if it is empty; nothing if it is another word.
+std::optional<MalformedRows> malformed_rows_named(std::string_view word);
 
 // COLUMN alone. Throws Error{usage} naming `option`.
 CsvColumn parse_csv_column(std::string_view spec, std::string_view option);

@@ -178,7 +178,7 @@ std::string RowFault::describe() const {
     case Kind::text_after_quote:
       return place + "text after the closing quote";
     case Kind::unterminated_quote:
-      return place + "a quote that is not closed";
+      return place + "this quote is never closed";
   }
   return {};
 }
@@ -193,6 +193,33 @@ void FieldSpan::append_value(std::string& out) const {
     out.append(rest.substr(0, quote + 1));
   }
   out.append(rest);
+}
+
+std::size_t count_plain_fields(std::string_view row, FieldSyntax syntax) {
+  row = without_line_end(row);
+  const char quote = syntax.quotes ? kQuote : syntax.separator;
+  std::size_t fields = 1, at = 0;
+#ifdef __SSE2__
+  const __m128i separators = _mm_set1_epi8(syntax.separator), quotes = _mm_set1_epi8(quote);
+  constexpr std::size_t kStep = 16, kMostSteps = 255;  // each byte of a count holds as many
+  while (row.size() - at >= kStep) {
+    __m128i count = _mm_setzero_si128(), found = count;
+    for (std::size_t i = 0; i < kMostSteps && row.size() - at >= kStep; ++i, at += kStep) {
+      const __m128i data = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row.data() + at));
+      count = _mm_sub_epi8(count, _mm_cmpeq_epi8(data, separators));
+      found = _mm_or_si128(found, _mm_cmpeq_epi8(data, quotes));
+    }
+    if (syntax.quotes && _mm_movemask_epi8(found) != 0) return 0;
+    const __m128i sums = _mm_sad_epu8(count, _mm_setzero_si128());
+    fields += static_cast<std::size_t>(_mm_cvtsi128_si64(sums)) +
+              static_cast<std::size_t>(_mm_extract_epi16(sums, 4));
+  }
+#endif
+  for (; at < row.size(); ++at) {
+    if (syntax.quotes && row[at] == kQuote) return 0;
+    fields += row[at] == syntax.separator ? 1 : 0;
+  }
+  return fields;
 }
 
 void RowFields::parse(std::string_view row, FieldSyntax syntax) {

@@ -132,6 +132,9 @@ RowFault visit_fields(std::string_view row, FieldSyntax syntax, Visit&& visit) {
   }
 }
 
+// The number of fields of `row`, without its terminator; 0 if it has quotes (FieldSyntax::quotes).
+std::size_t count_plain_fields(std::string_view row, FieldSyntax syntax);
+
 // The fields of one row. Kept from row to row, it allocates nothing once it has seen the longest.
 class RowFields {
  public:

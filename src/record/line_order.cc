@@ -216,10 +216,11 @@ FieldSeparator parse_line_separator(std::string_view argument) {
 }
 
 FieldSeparator parse_separator(std::string_view argument) {
+  if (argument == "\\t") return FieldSeparator('\t');
   if (const auto separator = separator_named(argument)) return *separator;
   throw Error(ErrorCode::usage, "the separator must be one character, not " +
                                     quoted_for_message(argument) +
-                                    ": for a tab use --record=tsv or -t $'\\t'");
+                                    ": for a tab use --record=tsv or -t '\\t'");
 }
 
 char row_separator(const FieldSeparator& separator) {

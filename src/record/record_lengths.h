@@ -16,7 +16,7 @@ class RecordLengths {
   // The longest ones, in descending order, in bytes; 0: there are not so many.
   using Longest = std::array<std::uint64_t, 3>;
 
-  // Where malformed rows are left out, a row is taken for a line: a longer one would be malformed.
+  // Where rows may be malformed, a row is taken for a line: a longer one would be malformed.
   explicit RecordLengths(const RecordSyntax& syntax) : syntax_(syntax) {}
 
   // What follows in the text.

@@ -6,10 +6,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "record/key_extractor.h"
 
 namespace xxl {
+
+// What is wrong with a record, and what becomes of it.
+struct RecordFault {
+  enum class Fate {
+    error,  // it ends the job
+    skip,   // it is left out
+    keep,   // it stays, and is counted
+  };
+  RecordFault(std::string text, Fate becomes = Fate::error)
+      : what(std::move(text)), fate(becomes) {}
+
+  std::string what;
+  Fate fate;
+};
 
 struct RecordRules {
   std::shared_ptr<const KeyExtractor> keys;  // null until a header says which
@@ -19,7 +34,7 @@ struct RecordRules {
   // Gets the first record of each file before any other; may be empty.
   std::function<void(std::string_view record)> first_record;
   // Says what is wrong with a record, or nothing; may be empty. From many threads.
-  std::function<std::optional<std::string>(std::string_view record)> malformed;
+  std::function<std::optional<RecordFault>(std::string_view record)> malformed;
 };
 
 }  // namespace xxl

@@ -19,8 +19,8 @@ struct RecordSyntax {
   bool rows = false;             // of fields, as RFC 4180 has them; blank lines are none
   FieldSyntax fields{};          // rows only
   bool header = false;           // the first record of each input is a header: kept first, once
-  bool skip_malformed = false;   // rows only: leave malformed rows out and count them
-  // With skip_malformed: a quote that is not closed within as many bytes after its line is not
+  bool tolerant = false;         // rows only: malformed ones do not end the job
+  // With tolerant: a quote that is not closed within as many bytes after its line is not
   // closed at all (RowSplitter).
   std::size_t most_open_bytes = ~std::size_t{0};
 

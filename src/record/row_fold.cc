@@ -28,11 +28,11 @@ class ColumnFold {
   virtual std::optional<std::string> field() const = 0;
 };
 
-// sum, mean. Empty fields do not count.
+// sum, mean. Empty fields do not count, nor do those that are not numbers in rows that are kept.
 class NumberFold : public ColumnFold {
  public:
-  NumberFold(FoldKind kind, const ColumnValues& values, FieldSyntax syntax)
-      : kind_(kind), values_(values), syntax_(syntax) {}
+  NumberFold(FoldKind kind, const ColumnValues& values, FieldSyntax syntax, bool keeps_malformed)
+      : kind_(kind), values_(values), syntax_(syntax), keeps_malformed_(keeps_malformed) {}
 
   void clear() override {
     sum_ = {};
@@ -42,6 +42,7 @@ class NumberFold : public ColumnFold {
     if (values_.is_empty(field)) return true;
     const std::optional<Decimal> number = values_.number(field);
     if (!number || !sum_.add(*number)) {
+      if (keeps_malformed_) return true;
       throw Error(ErrorCode::bad_input,
                   "--" + std::string(name_of(kind_)) +
                       ": not a number that can be summed: " + std::string(field.content));
@@ -61,6 +62,7 @@ class NumberFold : public ColumnFold {
   const FoldKind kind_;
   const ColumnValues values_;
   const FieldSyntax syntax_;
+  const bool keeps_malformed_;
   DecimalSum sum_;
   std::uint64_t numbers_ = 0;
 };
@@ -147,7 +149,8 @@ std::unique_ptr<ColumnFold> make_column_fold(const CsvFold& fold, const RowFoldO
   switch (fold.kind) {
     case FoldKind::sum:
     case FoldKind::mean:
-      return std::make_unique<NumberFold>(fold.kind, values, options.fields);
+      return std::make_unique<NumberFold>(fold.kind, values, options.fields,
+                                          options.keeps_malformed);
     case FoldKind::min:
     case FoldKind::max:
       return std::make_unique<ExtremeFold>(fold.kind, values);

@@ -27,6 +27,7 @@ struct RowFoldOptions {
   std::size_t header_columns = 0;
   // The longest field that --collect makes; a longer one is an error that names the key.
   std::size_t most_collected_bytes = ~std::size_t{0};
+  bool keeps_malformed = false;  // what is not a number does not count; otherwise an error
   std::function<std::string(std::string_view row)> key_text{};
 };
 

@@ -65,7 +65,7 @@ std::size_t visit_fixed(std::string_view text, std::size_t record_bytes, Visit&&
 // them by this.
 inline RowSplitter row_splitter(const RecordSyntax& syntax) {
   return {syntax.fields.separator, syntax.terminator,
-          syntax.skip_malformed ? syntax.most_open_bytes : RowSplitter::kUnbounded};
+          syntax.tolerant ? syntax.most_open_bytes : RowSplitter::kUnbounded};
 }
 
 // Calls visit(record) for each record of `text` (without terminator), which starts with one, until
@@ -76,7 +76,7 @@ std::size_t visit_records(std::string_view text, const RecordSyntax& syntax, Vis
   if (syntax.record_bytes != 0) return visit_fixed(text, syntax.record_bytes, visit);
   if (!syntax.quoted()) return visit_lines(text, syntax.terminator, visit);
   std::size_t begin = 0;
-  if (syntax.skip_malformed) {
+  if (syntax.tolerant) {
     RowSplitter splitter = row_splitter(syntax);
     while (begin < text.size()) {
       const auto row = *splitter.next(text.substr(begin), true);

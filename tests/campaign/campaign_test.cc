@@ -229,10 +229,10 @@ TEST(RowReference, PutsFieldsThatAreNoNumbersWhereTheyBelong) {
   const std::string rows = "NA\n2\n\"\"\n1\nN/A\n-0.5\n";
   Job job = job_of({"--record=csv", "--key=1:number:desc"});
   EXPECT_EQ(row_sort_reference(job, {rows}), std::nullopt);
-  job.options.push_back("--invalid=last");
-  EXPECT_EQ(row_sort_reference(job, {rows}), "\"\"\n2\n1\n-0.5\nN/A\nNA\n");
-  job.options.back() = "--invalid=first";
-  EXPECT_EQ(row_sort_reference(job, {rows}), "\"\"\nN/A\nNA\n2\n1\n-0.5\n");
+  job.options.push_back("--malformed=keep");
+  EXPECT_EQ(row_sort_reference(job, {rows}), "NA\n\"\"\nN/A\n2\n1\n-0.5\n");
+  job.options.push_back("--empty=last");
+  EXPECT_EQ(row_sort_reference(job, {rows}), "2\n1\n-0.5\nNA\n\"\"\nN/A\n");
 }
 
 TEST(SetReference, CountsAsSqlDoes) {

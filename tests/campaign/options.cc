@@ -29,6 +29,8 @@ constexpr auto kNever = std::to_array<std::string_view>(
      "time-line", "report",
      // A program of the user's, which runs outside of the machine.
      "compress-program",
+     // They need --malformed=skip, and a file of their own.
+     "rejects", "max-rejects",
      // Ignored.
      "-y",
      // A plain table of orders, which each of its values has as an option.

@@ -47,7 +47,7 @@ bool is_number(const std::string& field) {
 }
 
 // Where a field is among others: fields without a value are in front of those with one, or behind.
-enum class Place { empty_first, invalid_first, value, empty_last, invalid_last };
+enum class Place { empty_first, value, empty_last };
 
 struct RowKey {
   Place place = Place::value;
@@ -66,7 +66,7 @@ struct Row {
 struct Order {
   std::vector<Key> keys;
   bool empty_last = false;
-  std::string invalid;
+  bool keeps_malformed;
 
   std::strong_ordering operator()(const Row& a, const Row& b) const {
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -79,12 +79,11 @@ struct Order {
 
   // Nothing if the field makes its row malformed.
   std::optional<RowKey> key_of(const Key& key, const std::string& field) const {
-    if (field.empty()) return RowKey{empty_last ? Place::empty_last : Place::empty_first, 0, ""};
+    const RowKey empty{empty_last ? Place::empty_last : Place::empty_first, 0, ""};
+    if (field.empty()) return empty;
     if (!key.is_number) return RowKey{Place::value, 0, field};
     if (is_number(field)) return RowKey{Place::value, hundredths(field), ""};
-    if (invalid == "first") return RowKey{Place::invalid_first, 0, field};
-    if (invalid == "last") return RowKey{Place::invalid_last, 0, field};
-    return std::nullopt;
+    return keeps_malformed ? std::optional(empty) : std::nullopt;
   }
 };
 
@@ -94,7 +93,7 @@ bool has_known_options(const Job& job) {
                                 "--header",     "--merge",
                                 "--skip",       "--limit",
                                 "--stable",     "--empty",
-                                "--invalid",    "--all",
+                                "--malformed",  "--all",
                                 "--count",      "--sum",
                                 "--mean",       "--min",
                                 "--max",        "--first",
@@ -107,7 +106,9 @@ bool has_known_options(const Job& job) {
 std::optional<Order> order_of(const Job& job) {
   Order order{.keys = {},
               .empty_last = value_of(job.options, "--empty") == "last",
-              .invalid = value_of(job.options, "--invalid").value_or("error")};
+              .keeps_malformed = value_of(job.options, "--malformed") == "keep"};
+  const auto malformed = value_of(job.options, "--malformed");
+  if (malformed && malformed != "keep") return std::nullopt;
   for (const std::string& text : values_of(job.options, "--key")) {
     const auto key = parse_key(job, text);
     if (!key) return std::nullopt;

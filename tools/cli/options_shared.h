@@ -75,6 +75,34 @@ inline constexpr OptionSpec kFormat = option(
          "CSV and TSV files by their suffix if there is an option that lines do not have, as "
          "--key=NAME. All others are text lines."});
 
+constexpr OptionSpec malformed_option(std::string_view group) {
+  return option(
+      group, "--malformed=WHAT",
+      "malformed rows: error (the default), skip (leave them out) or keep them",
+      {.words = "error skip keep",
+       .scope = Scope::rows,
+       .details =
+           "A row is malformed if its quotes are wrong, if it has another number of fields than "
+           "the header or first row, or if a key or fold needs a number or date and finds none. "
+           "A kept key that cannot be read counts as empty. A warning counts the rows and names "
+           "the first one. Without --malformed, rows with another number of fields are kept and "
+           "counted, if their keys can be read."});
+}
+constexpr OptionSpec rejects_option(std::string_view group) {
+  return option(group, "--rejects=FILE",
+                "write the rows that --malformed=skip leaves out to FILE, with their places",
+                {.scope = Scope::rows,
+                 .details = "FILE is CSV: file, line, reason, row. It appears complete or not at "
+                            "all. With several threads, rows may be in another order than in the "
+                            "input."});
+}
+constexpr OptionSpec max_rejects_option(std::string_view group) {
+  return option(group, "--max-rejects=N",
+                "fail if --malformed=skip leaves out more than N rows of an input",
+                {.scope = Scope::rows,
+                 .details = "Without it, more than half of all rows left out is an error."});
+}
+
 inline constexpr OptionSpec kHelp = option(kOptions, "--help", "print this help and exit");
 
 inline constexpr OptionSpec kKey = option(

@@ -178,8 +178,8 @@ void JoinArgumentParser::take_operand(const std::string& text) {
 
 void JoinArgumentParser::take_separator(const std::string& value) {
   // '': the line is one field.
-  const auto separator = value.empty() ? FieldSeparator('\n') : separator_named(value);
-  if (!separator && !caller_.stands_in) parse_separator(value);
+  auto separator = value.empty() ? FieldSeparator('\n') : separator_named(value);
+  if (!separator && !caller_.stands_in) separator = parse_separator(value);
   if (!separator) fail("multi-character tab " + quoted_for_message(value));
   if (result_.lines.syntax.separator && *result_.lines.syntax.separator != *separator) {
     fail("incompatible tabs");

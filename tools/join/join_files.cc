@@ -81,7 +81,7 @@ void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
                 "have the columns of both sides");
   }
   join.nulls = options.values("null");
-  join.skip_malformed = options.word("malformed", "error") == "skip";
+  set_malformed(options, join);
   if (const auto& separator = arguments.lines.syntax.separator) {
     const char byte = row_separator(*separator);
     join.field_separator = byte == '\0' ? "\\0" : std::string(1, byte);
@@ -232,10 +232,7 @@ int join_files(const Caller& caller, const JoinArguments& arguments, TextKind ki
     std::printf("%ju\n", static_cast<std::uintmax_t>(report.rows));
   }
   for (std::size_t side = 0; side < kJoinSides; ++side) {
-    if (report.sides[side].skipped == 0) continue;
-    std::fprintf(stderr, "%swarning: %s: %s left out\n", caller.prefix.c_str(),
-                 quote_controls(subject.inputs[side]).c_str(),
-                 format_count(report.sides[side].skipped, "malformed row").c_str());
+    warn_of_rows(caller, report.sides[side], join.malformed);
   }
   if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
   if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());

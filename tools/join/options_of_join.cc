@@ -110,9 +110,9 @@ constexpr std::array kJoinOptions{
             .scope = Scope::records,
             .details = "They are read once, also from a pipe, and checked on the way: disorder is "
                        "an error."}),
-    option(kWhat, "--malformed=WHAT",
-           "rows that cannot be read: error (the default) or skip, and count them",
-           {.words = "error skip", .scope = Scope::rows}),
+    malformed_option(kWhat),
+    rejects_option(kWhat),
+    max_rejects_option(kWhat),
     option(kWhat, "--quote=WHAT",
            "what fields of rows may be in: double quotes (the default) or none",
            {.words = "double none",

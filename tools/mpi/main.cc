@@ -134,10 +134,10 @@ void sort(const Caller& caller, const ParsedOptions& options, MpiPeers& peers) {
   }
   SortSpec sort = sort_of_rank(caller, options, peers);
   device.give_to(sort);
-  report(options, sort,
-         is_fixed(sort) ? cluster_sort(fixed_options(sort), peers)
-                        : cluster_general_sort(general_options(sort), peers),
-         peers);
+  const ClusterReport done = is_fixed(sort) ? cluster_sort(fixed_options(sort), peers)
+                                            : cluster_general_sort(general_options(sort), peers);
+  for (const RowFaults& rows : done.rows) warn_of_rows(caller, rows, sort.malformed);
+  report(options, sort, done, peers);
 }
 
 // What joins of all records have.
@@ -154,13 +154,14 @@ void set_join_of_rank(const JoinArguments& arguments, const MpiPeers& peers, Joi
   set_job_of_rank(options, peers, join);
 }
 
-void join(const JoinArguments& arguments, MpiPeers& peers) {
+void join(const Caller& caller, const JoinArguments& arguments, MpiPeers& peers) {
   const ParsedOptions& options = arguments.options;
   JoinSpec join;
   const auto finish = [&](const ClusterReport& done) {
     if (join.count_only && peers.rank() == 0) {
       std::printf("%ju\n", static_cast<std::uintmax_t>(done.all_records));
     }
+    for (const RowFaults& rows : done.rows) warn_of_rows(caller, rows, join.malformed);
     report(options, join, done, peers);
   };
   const bool is_binary = options.has("record1") || options.has("record2");
@@ -217,7 +218,7 @@ void run(std::span<const std::string> arguments, const std::string& prefix, MpiP
   const Caller caller{.command = name, .prefix = prefix};
   if (command == &mpi_join_command()) {
     const JoinArguments parsed = parse_join_arguments(*command, caller, arguments.subspan(1));
-    if (!parsed.options.asks_for_text()) return join(parsed, peers);
+    if (!parsed.options.asks_for_text()) return join(caller, parsed, peers);
     if (peers.rank() == 0) print_if_asked(parsed.options, caller);
     return;
   }

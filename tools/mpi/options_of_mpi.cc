@@ -16,7 +16,7 @@ constexpr std::string_view kFromSort =
     "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting "
     "key month-sort numeric-sort human-numeric-sort version-sort sort output reverse stable "
     "buffer-size field-separator temporary-directory unique zero-terminated parallel format "
-    "compression header no-header empty null invalid quote count sum min max mean first last "
+    "compression header no-header empty null malformed quote count sum min max mean first last "
     "collect skip limit temp-compress io device gpu-memory multi-gpu stats help version";
 
 constexpr std::string_view kFromJoin =

@@ -170,6 +170,8 @@ std::string stats_json(const JoinSubject& subject, const JoinReport& report) {
     json.begin_object()
         .member("records", of.records)
         .member("skipped", of.skipped)
+        .member("kept", of.kept)
+        .member("first_fault", of.first_fault)
         .member("matched", of.matched)
         .member("runs", of.runs)
         .member("passes", of.passes)

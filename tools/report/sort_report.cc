@@ -138,6 +138,8 @@ std::string stats_json(const ReportSubject& subject, const SortReport& report) {
       .member("records_in", report.records_in)
       .member("records_out", report.records_out)
       .member("skipped", report.skipped)
+      .member("kept", report.kept)
+      .member("first_fault", report.first_fault)
       .member("checksum", hash_text(report.checksum))
       .member("input_bytes", input_bytes(subject, report))
       .member("runs", report.runs)

@@ -55,6 +55,8 @@ const auto& shuf_options() {
       option(kShuffling, "-t, --field-separator=SEP",
              "the character between fields, if not that of csv or tsv", {.scope = Scope::rows}),
       as_sort("malformed", kShuffling, Scope::rows),
+      as_sort("rejects", kShuffling, Scope::rows),
+      as_sort("max-rejects", kShuffling, Scope::rows),
       as_sort("quote", kShuffling, Scope::rows),
       as_sort("files0-from", kShuffling),
       option(kShuffling, "--skip=N", "leave out the first N records of the result",

@@ -95,7 +95,7 @@ constexpr std::array kSortOptions{
                     "-d leave, if that is less; % is a part of the same. For lines, as in "
                     "sort(1), a size that is too small is raised to the least that will do."}),
     option(kOrdering, "-t, --field-separator=SEP",
-           "the character between fields; \\0 is the zero byte",
+           "the character between fields; \\t is a tab, \\0 the zero byte",
            {.scope = Scope::text,
             .standard = true,
             .details = "Of lines, it may have several bytes in a locale of UTF-8. Without -t, a "
@@ -156,16 +156,9 @@ constexpr std::array kSortOptions{
             .details = "They are empty in keys and in what --sum and the like read, and are "
                        "written unchanged. Blanks around them do "
                        "not count where a number or a date is expected."}),
-    option(kOrdering, "--invalid=WHERE",
-           "where rows go with no number or date in a key of that type: error "
-           "(malformed, the default), first or last",
-           {.words = "error first last",
-            .scope = Scope::rows,
-            .details = "They are ordered by the text of the field, with or without desc, and "
-                       "stand behind empty ones of the same end."}),
-    option(kDoing, "--malformed=WHAT",
-           "rows that cannot be read: error (the default) or skip, and count them",
-           {.words = "error skip", .scope = Scope::rows}),
+    malformed_option(kDoing),
+    rejects_option(kDoing),
+    max_rejects_option(kDoing),
     option(kDoing, "--quote=WHAT",
            "what fields of rows may be in: double quotes (the default) or none",
            {.words = "double none",
@@ -322,7 +315,8 @@ constexpr std::array kSortSections{
         "--stats=json prints one object on standard error:\n"
         "\n"
         "  record, record_kind     the record as given; how its keys are sorted\n"
-        "  records_in, records_out, skipped (malformed rows left out)\n"
+        "  records_in, records_out, skipped (malformed rows left out),\n"
+        "  kept (malformed rows in the output), first_fault\n"
         "  checksum                multiset hash of the output, as hexadecimal text\n"
         "  input_bytes             0 when it could not be known beforehand\n"
         "  runs, merge_degree, passes    of merging: runs formed, most merged at once,\n"

@@ -28,7 +28,7 @@ constexpr unsigned kMaxBatchSize = 1u << 20;
 
 std::optional<std::string> excluded_by_check(const ParsedOptions& options) {
   for (const char* other : {"stats", "explain", "report", "time-line", "progress", "skip", "limit",
-                            "keep-order", "count", "verify"}) {
+                            "keep-order", "count", "verify", "rejects", "max-rejects"}) {
     if (options.has(other)) return other;
   }
   const std::vector<GivenFold> folds = fold_options(options);
@@ -239,9 +239,29 @@ void set_records(const ParsedOptions& options, SortSpec& spec) {
   if (!is_rows) return;
   spec.empty_last = options.word("empty", "first") == "last";
   spec.nulls = options.values("null");
-  spec.invalid = options.word("invalid", "error");
-  spec.skip_malformed = options.word("malformed", "error") == "skip";
+  set_malformed(options, spec);
   spec.quotes = options.word("quote", "double") == "double";
+}
+
+void warn_of_rows(const Caller& caller, const RowFaults& rows, const std::string& malformed) {
+  const auto warn = [&](const std::string& text, const char* advice) {
+    std::fprintf(stderr, "%swarning: %s (first: %s)%s\n", caller.prefix.c_str(), text.c_str(),
+                 rows.first_fault.c_str(), advice);
+  };
+  if (rows.skipped != 0) {
+    warn(format_count(rows.skipped, "malformed row") +
+             (rows.skipped == 1 ? " was skipped" : " were skipped"),
+         "");
+  }
+  if (rows.kept == 0) return;
+  if (malformed == "keep") {
+    warn(format_count(rows.kept, "malformed row") + (rows.kept == 1 ? " was kept" : " were kept"),
+         "");
+  } else {
+    warn(format_count(rows.kept, "row") + (rows.kept == 1 ? " has" : " have") +
+             " another number of fields than the first row",
+         ": --malformed says what to do with such rows");
+  }
 }
 
 SortSpec sort_spec(const Caller& caller, const ParsedOptions& options) {
@@ -311,10 +331,7 @@ int run_sort_job(const Caller& caller, const ParsedOptions& options, SortSpec sp
                 .facts = stats_table(subject, *done),
                 .given = {.threads = done->plan.threads, .passes = done->passes}};
       });
-  if (spec.skip_malformed && report.skipped != 0) {
-    std::fprintf(stderr, "%swarning: %s left out\n", caller.prefix.c_str(),
-                 format_count(report.skipped, "malformed row").c_str());
-  }
+  warn_of_rows(caller, report, spec.malformed);
   warn_of_fewer_threads(caller, spec, report.plan);
   if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
   if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());

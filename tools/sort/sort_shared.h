@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/input_files.h"
 #include "cli/option_scope.h"
@@ -51,6 +52,19 @@ bool progress_option(const ParsedOptions& options, bool by_default);
 bool keep_order_option(const ParsedOptions& options);
 // --sum, --min and the others of FoldKind, in the order of the command line.
 std::vector<GivenFold> fold_options(const ParsedOptions& options);
+// --malformed, --rejects and --max-rejects. `Job`: SortJob or JoinJob.
+template <class Job>
+void set_malformed(const ParsedOptions& options, Job& job) {
+  if (options.has("malformed")) job.malformed = options.word("malformed", "error");
+  if (!options.knows("rejects")) return;
+  job.rejects = options.value("rejects", "");
+  if (options.has("max-rejects")) {
+    job.max_rejects = parse_count(options.value("max-rejects", ""), "--max-rejects");
+  }
+}
+// Says how many malformed rows there were, if any, as `malformed` (SortJob) treated them.
+void warn_of_rows(const Caller& caller, const RowFaults& rows, const std::string& malformed);
+
 // --skip and --limit.
 ResultRange range_option(const ParsedOptions& options);
 // --temp-compress=METHOD[:LEVEL].

@@ -241,6 +241,11 @@ def csv_folds(folds: Mapping[str, CsvFold]) -> list[bytes]:
     return [os.fsencode(text) for text in texts]
 
 
+def _malformed(malformed: str | None) -> str:
+    """The word of the engine."""
+    return "" if malformed is None else one_of(malformed, "malformed", "error", "skip", "keep")
+
+
 def sort_csv(
     inputs: Path | Iterable[Path],
     output: Path,
@@ -256,8 +261,9 @@ def sort_csv(
     folds: Mapping[str, CsvFold] | None = None,
     empty: Literal["first", "last"] = "first",
     nulls: Sequence[str] = (),
-    invalid: Literal["error", "first", "last"] = "error",
-    malformed: Literal["error", "skip"] = "error",
+    malformed: Literal["error", "skip", "keep"] | None = None,
+    rejects: Path | None = None,
+    max_rejects: int | None = None,
     quotes: bool = True,
     verify: bool = False,
     memory: Size | None = None,
@@ -293,9 +299,12 @@ def sort_csv(
         them). A type may follow "min" and "max", as in a key. Default: "number".
     empty: rows with an empty key come first or last, in either direction.
     nulls: texts of fields that count as empty, such as ["NA"].
-    invalid: what to do with rows without a number or date in such a key: "error", or put them
-        "first" or "last". They come after empty ones, in the order of their text.
-    malformed: "error", or "skip" to leave such rows out and count them.
+    malformed: what to do with rows that are not CSV, have another number of fields than the first
+        one, or an unreadable key. "error" names the first one, "skip" leaves them out, "keep" counts
+        unreadable keys as empty. None: an error, except that rows with another number of fields are
+        only counted.
+    rejects: with malformed="skip", write the rows left out to this file: file, line, reason, row.
+    max_rejects: with malformed="skip", fail if more rows are left out. None: if more than half are.
     quotes: fields may be in double quotes. Otherwise quotes are ordinary bytes, and each line is a
         row.
 
@@ -318,8 +327,9 @@ def sort_csv(
         record="csv",
         empty_last=one_of(empty, "empty", "first", "last") == "last",
         nulls=_texts(nulls),
-        invalid=one_of(invalid, "invalid", "error", "first", "last"),
-        skip_malformed=one_of(malformed, "malformed", "error", "skip") == "skip",
+        malformed=_malformed(malformed),
+        rejects=b"" if rejects is None else os.fsencode(rejects),
+        max_rejects=count(max_rejects, "max_rejects", 0),
         keys=csv_keys(by),
         unique=bool(unique),
         reverse=bool(reverse),
@@ -363,7 +373,9 @@ def join_files(
     nulls: Sequence[str] = (),
     ignore_case: bool = False,
     zero_terminated: bool = False,
-    malformed: Literal["error", "skip"] = "error",
+    malformed: Literal["error", "skip", "keep"] | None = None,
+    rejects: Path | None = None,
+    max_rejects: int | None = None,
     quotes: bool = True,
     suffixes: tuple[str, str] = ("_1", "_2"),
     verify: bool = False,
@@ -396,8 +408,7 @@ def join_files(
     empty_keys_match: if False, empty fields match nothing, as NULL in SQL.
     nulls: for CSV and TSV, texts of fields that count as empty, such as ["NA"].
     ignore_case, zero_terminated: for lines.
-    malformed: "error", or "skip" to leave such rows of CSV out and count them.
-    quotes: see xxl.sort_csv.
+    malformed, rejects, max_rejects, quotes: for CSV, see xxl.sort_csv.
     suffixes: suffixes of CSV column names that both sides have.
     memory, scratch, threads, progress: see xxl.sort.
     verify, scratch_compress, device, gpus, gpu_memory: see xxl.sort_file.
@@ -415,7 +426,6 @@ def join_files(
     2,bob,7
     """
     left_on, right_on = sides("files", on, left_on, right_on)
-    one_of(malformed, "malformed", "error", "skip")
     if verify and output is None:
         raise UsageError("verify needs an output")
     for path in (left, right):
@@ -441,7 +451,9 @@ def join_files(
         nulls=_texts(nulls),
         ignore_case=bool(ignore_case),
         zero_terminated=bool(zero_terminated),
-        skip_malformed=malformed == "skip",
+        malformed=_malformed(malformed),
+        rejects=b"" if rejects is None else os.fsencode(rejects),
+        max_rejects=count(max_rejects, "max_rejects", 0),
         quotes=bool(quotes),
         suffixes=_pair(suffixes, "suffixes"),
         verify=bool(verify),

@@ -43,7 +43,9 @@ void refuse_members_of_others(const JoinJob& job, TextKind kind) {
       {"ignore_case", job.ignore_case, lines},
       {"zero_terminated", job.zero_terminated, lines},
       {"nulls", !job.nulls.empty(), rows},
-      {"skip_malformed", job.skip_malformed, rows},
+      {"malformed", !job.malformed.empty(), rows},
+      {"rejects", !job.rejects.empty(), rows},
+      {"max_rejects", job.max_rejects.has_value(), rows},
       {"quotes", !job.quotes, rows},
       {"suffixes", job.suffixes != defaults.suffixes, rows && job.header && makes_rows},
       {"method", job.method == JoinMethod::hash, !text},
@@ -111,11 +113,13 @@ RowJoin row_join(const JoinJob& job) {
         fields_of_rows(job.records[side], given_separator(job.field_separator), job.quotes);
     order.keys = parse_csv_keys(keys_of(job, side));
     order.nulls = job.nulls;
+    order.malformed = malformed_rows(job.malformed);
   }
   rows.filler = job.filler.value_or("");
   rows.suffixes = job.suffixes;
   rows.empty_keys_match = job.empty_keys_match;
   rows.records_of_r = writes_records_of_r(job);
+  rows.rejects = {job.rejects, job.max_rejects};
   return rows;
 }
 
@@ -160,7 +164,6 @@ GeneralJoinOptions general_options(const JoinSpec& spec) {
   options.record_kind = spec.records[0];
   options.shape = spec.shape.value_or(shape_of(spec.kind));
   options.syntax.header = spec.header;
-  options.syntax.skip_malformed = spec.skip_malformed;
   if (kind == TextKind::rows) {
     set_rows(row_join(spec), options);
   } else {

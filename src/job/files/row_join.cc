@@ -30,17 +30,6 @@ struct RowSide {
   std::optional<bool> carriage_return;  // at the end of the first row, if there is one
 
   void make() { keys = make_csv_keys(order); }
-
-  // What is wrong with a row.
-  std::optional<std::string> check(std::string_view row, bool checks_width) const {
-    auto fault = keys->check(row);
-    if (fault || !checks_width || width == 0) return fault;
-    thread_local RowFields fields;
-    fields.parse(row, order.fields);
-    if (fields.size() <= width) return fault;
-    return "the row has " + format_count(fields.size(), "column") + ", the first one has " +
-           std::to_string(width);
-  }
 };
 
 using RowSides = std::array<RowSide, kJoinSides>;
@@ -144,7 +133,7 @@ CsvRowFormat row_format(const RowSides& sides, const std::string& filler) {
 }
 
 // What is done with the rows of one side as they are read.
-void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, bool checks_width,
+void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, RowUse use,
               GeneralJoinOptions& join) {
   const auto own = [sides, side]() -> RowSide& { return (*sides)[side]; };
   const std::string path = join.inputs[side];
@@ -170,8 +159,8 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, bool che
     own().width = fields.fault() ? 0 : fields.size();
     own().carriage_return = row.ends_with('\r');
   };
-  rules.malformed = [own, checks_width](std::string_view row) {
-    return own().check(row, checks_width);
+  rules.malformed = [own, use](std::string_view row) {
+    return fault_of(own().keys->check(row, own().width), own().order.malformed, use);
   };
 }
 
@@ -219,11 +208,12 @@ void set_rows(const RowJoin& rows, GeneralJoinOptions& join) {
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     check_names_of_columns(rows.orders[side], join.syntax.header);
     (*sides)[side].order = rows.orders[side];
-    set_side(sides, side, !rows.records_of_r, join);
+    set_side(sides, side, rows.records_of_r ? RowUse::moved : RowUse::joined, join);
   }
   check_types_of_keys(*sides);
   set_parts(rows, sides, join);
   set_row_syntax(rows.orders[0], join, join.syntax);
+  set_malformed(join, rows.orders[0].malformed, rows.rejects, join.syntax, join);
   if (!rows.empty_keys_match) {
     join.matches_nothing = [sides](std::string_view row) {
       return (*sides)[0].keys->has_empty_part(row);

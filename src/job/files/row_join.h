@@ -15,6 +15,7 @@ struct RowJoin {
   std::string filler;                       // in the fields of a side that has no row
   std::array<std::string, kJoinSides> suffixes = {"_1", "_2"};  // of names that both sides have
   bool empty_keys_match = true;                                 // otherwise like NULL in SQL
+  RejectOptions rejects{};
   bool records_of_r = false;  // rows are rows of R as they are (semi and anti joins)
 };
 

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/quote.h"
 #include "base/units.h"
 #include "record/csv_keys.h"
+#include "record/csv_rows.h"
 #include "record/row_fold.h"
 
 namespace xxl {
@@ -19,6 +22,7 @@ namespace {
 struct Keys {
   CsvOrder order;
   std::shared_ptr<const CsvKeys> made;
+  std::optional<std::size_t> fields;  // of each row; 0: not known
 
   void make() {
     check_folds(order);
@@ -65,7 +69,64 @@ void check_no_column_is_named_count(const CsvOrder& order) {
   }
 }
 
+// Without a header, the first row says how many fields rows have.
+void count_fields(Keys& keys, std::string_view first_row) {
+  if (keys.fields) return;
+  RowFields fields;
+  fields.parse(first_row, keys.order.fields);
+  keys.fields = fields.fault() ? 0 : fields.size();
+}
+
 }  // namespace
+
+std::optional<RecordFault> fault_of(std::optional<CsvFault> fault, MalformedRows malformed,
+                                    RowUse use) {
+  using Kind = CsvFault::Kind;
+  if (!fault) return {};
+  RecordFault of_row{std::move(fault->what)};
+  if (malformed == MalformedRows::skip) of_row.fate = RecordFault::Fate::skip;
+  if (malformed == MalformedRows::skip || malformed == MalformedRows::error) return of_row;
+  const bool keeps_all = malformed == MalformedRows::keep;
+  bool keeps = false;
+  switch (fault->kind) {
+    case Kind::quotes:
+      keeps = keeps_all && use == RowUse::moved;
+      break;
+    case Kind::no_column:
+      keeps = keeps_all && use != RowUse::folded;
+      break;
+    case Kind::value:
+      keeps = keeps_all;
+      break;
+    case Kind::fewer_fields:
+      keeps = true;
+      break;
+    case Kind::more_fields:
+      keeps = use != RowUse::joined;
+      break;
+  }
+  if (keeps) {
+    of_row.fate = RecordFault::Fate::keep;
+  } else if (keeps_all) {
+    of_row.what += " (such a row cannot be kept here: --malformed=skip leaves it out)";
+  }
+  return of_row;
+}
+
+void set_malformed(const JobOptions& job, MalformedRows malformed, const RejectOptions& given,
+                   RecordSyntax& syntax, RejectOptions& rejects) {
+  syntax.tolerant = malformed == MalformedRows::skip || malformed == MalformedRows::keep;
+  rejects = given;
+  if (malformed != MalformedRows::skip && (!given.rejects.empty() || given.max_rejects)) {
+    throw Error(ErrorCode::usage,
+                std::string(given.rejects.empty() ? "--max-rejects" : "--rejects") +
+                    " needs --malformed=skip, which leaves rows out");
+  }
+  if (!given.rejects.empty() && given.rejects == job.output) {
+    throw Error(ErrorCode::usage, "is the output already: give --rejects another name",
+                given.rejects);
+  }
+}
 
 void check_names_of_columns(const CsvOrder& order, bool header) {
   const CsvColumn* const named = first_named(order);
@@ -99,15 +160,22 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
   if (sort.syntax.header) {
     sort.keys_of_header = [keys, path = sort.inputs.front()](std::string_view header) {
       resolve_columns(keys->order, header, path);
+      keys->fields = keys->order.header_columns;
       keys->make();
       return keys->made;
     };
   } else {
     keys->make();
     sort.keys = keys->made;
+    sort.first_record = [keys](std::string_view row) { count_fields(*keys, row); };
   }
-  sort.malformed = [keys](std::string_view row) { return keys->made->check(row); };
-  if (!rows.count && rows.order.folds.empty()) return;
+  set_malformed(sort, rows.order.malformed, rows.rejects, sort.syntax, sort);
+  sort.keeps_malformed = rows.order.malformed == MalformedRows::keep;
+  const bool folds = rows.count || !rows.order.folds.empty();
+  sort.malformed = [keys, use = folds ? RowUse::folded : RowUse::moved](std::string_view row) {
+    return fault_of(keys->made->check(row, keys->fields.value_or(0)), keys->order.malformed, use);
+  };
+  if (!folds) return;
   sort.unique = true;
   const auto fold_options = [keys, most_bytes = sort.memory_bytes / kCollectedPart] {
     const CsvOrder& order = keys->order;
@@ -118,6 +186,7 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
         .count = order.count,
         .header_columns = order.header_columns,
         .most_collected_bytes = most_bytes,
+        .keeps_malformed = order.malformed == MalformedRows::keep,
         .key_text = [keys](std::string_view row) { return key_text(keys->order, row); }};
   };
   sort.fold = [fold_options] { return make_row_fold(fold_options()); };

@@ -1,8 +1,13 @@
 // A sort of rows of CSV and TSV, as a general sort.
 #pragma once
 
+#include <optional>
+
 #include "job/general_sort/general_sort_options.h"
+#include "job/row_faults.h"
+#include "record/csv_keys.h"
 #include "record/csv_order.h"
+#include "record/record_rules.h"
 
 namespace xxl {
 
@@ -10,7 +15,19 @@ struct RowSort {
   CsvOrder order;
   bool count = false;    // the number of rows of a key, as one more column
   bool reverse = false;  // the direction of the key of parts, if that does not say
+  RejectOptions rejects{};
 };
+
+// What is made of rows: nothing, they are moved; folds; or rows of a join, of their fields.
+enum class RowUse { moved, folded, joined };
+
+// What becomes of a row with this fault, if it has one.
+std::optional<RecordFault> fault_of(std::optional<CsvFault> fault, MalformedRows malformed,
+                                    RowUse use);
+
+// Sets what a job, whose output is known, does with malformed rows. Throws Error{usage}.
+void set_malformed(const JobOptions& job, MalformedRows malformed, const RejectOptions& given,
+                   RecordSyntax& syntax, RejectOptions& rejects);
 
 // Completes `sort`, of which the inputs, memory and syntax.header are set. If something is counted
 // or folded, there is one row for each key. Throws Error{usage}.

@@ -47,8 +47,9 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
       {"zero_terminated", job.zero_terminated, lines},
       {"empty_last", job.empty_last, rows},
       {"nulls", !job.nulls.empty(), rows},
-      {"invalid", job.invalid != "error", rows},
-      {"skip_malformed", job.skip_malformed, rows},
+      {"malformed", !job.malformed.empty(), rows},
+      {"rejects", !job.rejects.empty(), rows},
+      {"max_rejects", job.max_rejects.has_value(), rows},
       {"quotes", !job.quotes, rows},
   };
   check_members("SortJob", job.record, members);
@@ -112,12 +113,7 @@ CsvOrder row_order(const SortJob& job) {
   order.keys = parse_csv_keys(job.keys, job.reverse);
   order.empty_last = job.empty_last;
   order.nulls = job.nulls;
-  const std::optional<InvalidKeys> invalid = invalid_keys_named(job.invalid);
-  if (!invalid) {
-    throw Error(ErrorCode::usage,
-                "SortJob::invalid is error, first or last, not " + in_quotes(job.invalid));
-  }
-  order.invalid = *invalid;
+  order.malformed = malformed_rows(job.malformed);
   for (const auto& [kind, field] : folds_of(job)) {
     order.folds.push_back(parse_csv_fold(kind, field));
   }
@@ -212,7 +208,6 @@ FixedSortOptions fixed_options(const SortSpec& spec) {
 GeneralSortOptions general_options(const SortSpec& spec) {
   auto options = common_options<GeneralSortOptions>(spec);
   options.syntax.header = spec.header;
-  options.syntax.skip_malformed = spec.skip_malformed;
   options.unique |= spec.count || spec.set_rule == GroupRule::first;
   options.check_merged = spec.check_merged;
   options.compress_program = spec.compress_program;
@@ -227,7 +222,11 @@ GeneralSortOptions general_options(const SortSpec& spec) {
       set_lines(spec, options);
       break;
     case TextKind::rows:
-      set_rows({.order = row_order(spec), .count = spec.count, .reverse = spec.reverse}, options);
+      set_rows({.order = row_order(spec),
+                .count = spec.count,
+                .reverse = spec.reverse,
+                .rejects = {spec.rejects, spec.max_rejects}},
+               options);
       break;
     case TextKind::none:
       set_records(spec, options);
@@ -258,6 +257,10 @@ SortReport do_job(const SortSpec& spec) {
 }
 
 OrderCheck check_order(const SortSpec& spec) {
+  if (!spec.rejects.empty() || spec.max_rejects) {
+    throw Error(ErrorCode::usage,
+                "a check of the order writes nothing: leave out --rejects and --max-rejects");
+  }
   return visit(spec, check_general_order,
                [](const FixedSortOptions& options) { return check_order(options); });
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "record/csv_order.h"
 #include "record/field_syntax.h"
 #include "record/line_order.h"
 
@@ -35,6 +36,12 @@ inline FieldSyntax fields_of_rows(std::string_view record,
 inline std::optional<FieldSeparator> given_separator(std::string_view text) {
   if (text.empty()) return std::nullopt;
   return parse_separator(text);
+}
+
+// The `malformed` of a job. Throws Error{usage}.
+inline MalformedRows malformed_rows(std::string_view word) {
+  if (const auto malformed = malformed_rows_named(word)) return *malformed;
+  throw Error(ErrorCode::usage, "'malformed' is error, skip or keep, not " + in_quotes(word));
 }
 
 struct MemberCheck {

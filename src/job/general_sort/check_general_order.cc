@@ -221,9 +221,11 @@ class OrderChecking {
       visit_segment(segment, 0, options_.syntax, [&](std::string_view record) {
         if (options_.malformed) {
           if (const auto fault = options_.malformed(record)) {
-            if (options_.syntax.skip_malformed) return true;
-            throw_malformed(segment, record, options_.syntax, *fault,
-                            inputs_.files[segment.input].path());
+            if (fault->fate == RecordFault::Fate::skip) return true;
+            if (fault->fate == RecordFault::Fate::error) {
+              throw_malformed(segment, record, options_.syntax, fault->what,
+                              inputs_.files[segment.input].path());
+            }
           }
         }
         RecordKey& key = keys[order.records % 2];
@@ -310,7 +312,7 @@ void check_sorted_general(const GeneralSortOptions& options,
   GeneralSortOptions check = options;
   // The header has been seen, and malformed records are not written.
   static_cast<RecordRules&>(check) = {std::move(keys), {}, {}, {}};
-  check.syntax.skip_malformed = false;
+  check.syntax.tolerant = false;
   const std::string path = output.path();
   Inputs inputs;
   inputs.files.push_back(std::move(output));

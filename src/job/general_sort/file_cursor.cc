@@ -51,17 +51,17 @@ bool JoinedRecord::append(std::string_view bytes) {
 
 FileCursor::FileCursor(io::File& input, const GeneralSortOptions& options,
                        std::span<std::byte> memory, std::size_t& budget, io::IoService& io,
-                       Monitor& monitor, MultisetHash& hash, std::uint64_t& skipped,
-                       std::size_t number)
+                       Monitor& monitor, MultisetHash& hash, RowFaultLog& log, std::size_t number)
     : input_(input),
       options_(options),
       syntax_(options.syntax),
+      number_(number),
       tag_bytes_(options.put_tag_bytes()),
       tag_(tag_bytes_ == 0 ? 0 : options.tags.of(0, number)),
       budget_(budget),
       splitter_(row_splitter(syntax_)),
       hash_(hash),
-      skipped_(skipped),
+      log_(log),
       reader_(input, memory, io, monitor) {}
 
 // Reads on. False at the end.
@@ -208,18 +208,23 @@ bool FileCursor::advance() {
     }
     const auto fault = options_.malformed ? options_.malformed(content()) : std::nullopt;
     if (!fault) break;
-    if (!syntax_.skip_malformed) fail(*fault);
-    ++skipped_;
+    if (fault->fate == RecordFault::Fate::error) fail(fault->what);
+    log_.add(*fault, {number_, offset_, input_.path()}, content(),
+             [this] { return line_of_fault(); });
+    if (fault->fate == RecordFault::Fate::keep) break;
   }
   add_record(hash_, content());
   return true;
 }
 
+std::uint64_t FileCursor::line_of_fault() const {
+  return line_ + lines_before_open_quote(content(), syntax_);
+}
+
 void FileCursor::fail(const std::string& fault) const {
-  const std::string place =
-      syntax_.record_bytes != 0
-          ? "record " + std::to_string(offset_ / syntax_.record_bytes)
-          : "line " + std::to_string(line_ + lines_before_open_quote(content(), syntax_));
+  const std::string place = syntax_.record_bytes != 0
+                                ? "record " + std::to_string(offset_ / syntax_.record_bytes)
+                                : "line " + std::to_string(line_of_fault());
   throw Error(ErrorCode::bad_input, place + ": " + fault, input_.path(), offset_);
 }
 

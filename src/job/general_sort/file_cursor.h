@@ -20,6 +20,7 @@
 #include "io/io_queue.h"
 #include "job/general_sort/general_sort_options.h"
 #include "job/inputs.h"
+#include "job/row_faults.h"
 #include "merge/record_merge.h"
 #include "record/text_records.h"
 
@@ -55,11 +56,11 @@ class FileCursor final : public RecordCursor {
  public:
   // `memory`, aligned to sectors and a multiple of two of them, is for buffers. Records that lie in
   // several of them take up `budget`, which several cursors may share; when it is used up, that is
-  // an error. Records are added to `hash`, malformed ones that are left out to `skipped`. `number`:
-  // of the input, from 0, for its tag. The references must outlive the cursor.
+  // an error. Records are added to `hash`, malformed ones that do not end the job to `log`.
+  // `number`: of the input, from 0, for its tag. The references must outlive the cursor.
   FileCursor(io::File& input, const GeneralSortOptions& options, std::span<std::byte> memory,
              std::size_t& budget, io::IoService& io, Monitor& monitor, MultisetHash& hash,
-             std::uint64_t& skipped, std::size_t number = 0);
+             RowFaultLog& log, std::size_t number = 0);
 
   // As of the reader: other files are to be read afterwards.
   void expect_others() { reader_.expect_others(); }
@@ -77,6 +78,7 @@ class FileCursor final : public RecordCursor {
   std::optional<std::size_t> find_end(bool at_end);
   void take_joined(std::size_t bytes);
   void join(std::string_view part);
+  std::uint64_t line_of_fault() const;
   [[noreturn]] void refuse_joined(std::string_view part);
   void make_record(std::string_view part);
   void pass(std::string_view record);
@@ -86,6 +88,7 @@ class FileCursor final : public RecordCursor {
   io::File& input_;
   const GeneralSortOptions& options_;
   const RecordSyntax& syntax_;
+  const std::size_t number_;
   const std::size_t tag_bytes_;
   const std::uint64_t tag_;
   std::size_t& budget_;
@@ -103,7 +106,7 @@ class FileCursor final : public RecordCursor {
   std::uint64_t line_ = 1;  // that it starts in
   std::uint64_t next_line_ = 1;
   MultisetHash& hash_;
-  std::uint64_t& skipped_;
+  RowFaultLog& log_;
   io::AheadReader reader_;
 };
 

@@ -50,7 +50,7 @@ std::size_t common_prefix(std::span<const StringItem> items, const ChunkAccess& 
 
 GeneralFormation::GeneralFormation(FormationContext context)
     : context_(std::move(context)),
-      records_(context_.options, context_.inputs),
+      records_(context_.options, context_.inputs, context_.row_faults),
       reader_(context_.inputs, context_.options.syntax, context_.io, context_.monitor,
               context_.on_header, context_.options.first_record) {}
 
@@ -412,7 +412,10 @@ std::size_t GeneralFormation::load_items(const Region& region, std::span<StringI
   std::size_t count = 0;
   while (place.segment < region.segments.size()) {
     const GeneralSegment& from = region.segments[place.segment];
-    if (place.offset == 0) records_.check(from);
+    if (place.checked <= place.segment) {
+      records_.check(from);
+      place.checked = place.segment + 1;
+    }
     place.offset = records_.visit(from, place.offset, [&](std::string_view record) {
       const bool has_room = !tags.are_made() || to + tag_bytes <= record.data();
       if (count == items.size() || !has_room) return false;
@@ -432,7 +435,7 @@ std::size_t GeneralFormation::load_items(const Region& region, std::span<StringI
       return true;
     });
     if (place.offset < from.text.size()) return count;
-    place = {place.segment + 1, 0};
+    place = {place.segment + 1, 0, place.checked};
   }
   return count;
 }

@@ -43,6 +43,7 @@ struct FormationContext {
   GeneralMemory& memory;     // divided here, perhaps again, for records that need larger regions
   LazyScratch& scratch;      // opened if it is needed
   Accelerator* accelerator;  // to be used; null: the CPU sorts everything
+  RowFaultLog& row_faults;
   GeneralReader::OnHeader on_header;
   // Known once the first header has been read.
   std::function<const KeyExtractor&()> keys;
@@ -79,7 +80,6 @@ class GeneralFormation {
 
   const MultisetHash& input_hash() const { return input_hash_; }
   const MultisetHash& removed_hash() const { return removed_hash_; }
-  std::uint64_t skipped() const { return records_.skipped(); }
   // Of the records of the runs, with frames; without tags, as the output has them.
   std::uint64_t record_bytes() const { return record_bytes_; }
   std::uint64_t output_bytes() const { return output_bytes_; }

@@ -68,6 +68,10 @@ PlannedGeneral plan_for_accelerator(const GeneralSortOptions& options, const Inp
     planned.no_accelerator = "rows must be checked to be sorted there";
     return planned;
   }
+  if (options.syntax.rows && options.keeps_malformed) {
+    planned.no_accelerator = "malformed rows that are kept are sorted on processors";
+    return planned;
+  }
   input.staging_bytes = round_down(
       static_cast<std::size_t>(std::min(options.memory_bytes / kStagingPart, kMaxStagingBytes)),
       kSectorBytes);

@@ -146,7 +146,8 @@ GeneralSorterSpec GeneralOffload::describe(const Region& region) const {
   std::uint64_t record_bytes = 0, key_bytes = 0;
   std::string key;
   visit_segment(region.segments.front(), 0, options.syntax, [&](std::string_view record) {
-    if (options.malformed && options.malformed(record)) return true;
+    const auto fault = options.malformed ? options.malformed(record) : std::nullopt;
+    if (fault && fault->fate != RecordFault::Fate::keep) return true;
     ++records;
     record_bytes += record.size();
     if (!spec.keys->is_whole_record()) {

@@ -288,7 +288,7 @@ std::size_t GeneralReader::whole_records(std::string_view text) const {
                ? 0
                : static_cast<std::size_t>(static_cast<const char*>(last) - text.data()) + 1;
   }
-  if (!syntax_.skip_malformed) return scan_quotes(text, syntax_.terminator).if_outside.last;
+  if (!syntax_.tolerant) return scan_quotes(text, syntax_.terminator).if_outside.last;
   RowSplitter splitter = row_splitter(syntax_);
   std::size_t whole = 0;
   while (whole < text.size()) {

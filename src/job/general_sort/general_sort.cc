@@ -130,6 +130,8 @@ class GeneralSorting final : public CallerSort {
   MultisetHash removed_;              // before it: not kept
   std::atomic<bool> stopped_ = false;
   GeneralTotals totals_;
+  RowFaultLog row_faults_{options_};
+  std::unique_ptr<RejectsFile> rejects_;  // if it is this job's
   MultisetHash input_hash_;
   std::size_t joined_bytes_ = 0;     // memory left for long records of merged files
   std::uint64_t joined_needed_ = 0;  // by these, once that has been found out
@@ -227,6 +229,9 @@ void GeneralSorting::open() {
   scratch_ = std::make_unique<LazyScratch>(options_, memory_, *io_, monitor_);
   meter_.watch(*io_, *workers_);
   if (assumes_sorted_) scratch_->reserve();
+  rejects_ = make_rejects_file(options_, options_.scratch_dirs);
+  if (rejects_ != nullptr) row_faults_.write_to(rejects_.get());
+  if (options_.shared != nullptr) row_faults_.count_later();
 }
 
 void GeneralSorting::write_again() {
@@ -308,14 +313,14 @@ void GeneralSorting::form_runs() {
   meter_.begin(Phase::forming_runs, inputs_.size_known ? inputs_.bytes : 0);
   GeneralFormation& formation = formation_.emplace(FormationContext{
       options_, inputs_, monitor_, *workers_, *io_, memory_, *scratch_,
-      planned_.accelerator ? options_.accelerator : nullptr,
+      planned_.accelerator ? options_.accelerator : nullptr, row_faults_,
       [this](std::size_t input, std::string_view header) { take_header(input, header); },
       [this]() -> const KeyExtractor& { return *keys_; }});
   formation.run();
   if (keys_ == nullptr) keys_ = std::make_shared<DescendingRecord>();  // no header, no records
   input_hash_ = formation.input_hash();
   removed_ = formation.removed_hash();
-  report_.skipped = formation.skipped();
+  if (options_.shared == nullptr) row_faults_.check(input_hash_.records, row_faults_.skipped());
   report_.accelerator = formation.accelerator_report();
   sources_ = formation.sources();
   runs_ = formation.take_runs();
@@ -501,9 +506,9 @@ std::vector<std::unique_ptr<RecordCursor>> GeneralSorting::open_files(std::size_
   joined_bytes_ = plan.joined_bytes;
   std::vector<std::unique_ptr<RecordCursor>> cursors;
   for (std::size_t i = 0; i < count; ++i) {
-    auto cursor = std::make_unique<FileCursor>(
-        inputs_.files[first + i], options_, buffers.take(plan.buffer_bytes[i]), joined_bytes_, *io_,
-        monitor_, input_hash_, report_.skipped, first + i);
+    auto cursor = std::make_unique<FileCursor>(inputs_.files[first + i], options_,
+                                               buffers.take(plan.buffer_bytes[i]), joined_bytes_,
+                                               *io_, monitor_, input_hash_, row_faults_, first + i);
     if (first + count < inputs_.files.size()) cursor->expect_others();
     if (options_.syntax.header) {
       if (const auto header = cursor->take_header()) take_header(first + i, *header);
@@ -531,13 +536,18 @@ void GeneralSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> curs
 void GeneralSorting::check() {
   meter_.begin(Phase::finishing, 0);
   monitor_.check();
-  const auto sums = destination_.sums(std::array{totals_.written, totals_.removed, input_hash_});
+  const MultisetHash skipped{row_faults_.skipped(), 0};
+  const auto sums =
+      destination_.sums(std::array{totals_.written, totals_.removed, input_hash_, skipped});
+  row_faults_.check(sums[2].records, sums[3].records);
   if (!stopped_) check_output(sums[0], sums[1], sums[2]);
   if (options_.check_input) options_.check_input(input_hash_);
 }
 
 void GeneralSorting::publish() {
+  if (rejects_ != nullptr) rejects_->publish();
   report_.output_in_place = destination_.publish(*io_, meter_, reader_of_output());
+  static_cast<RowFaults&>(report_) = row_faults_.faults();
   report_.records_in = input_hash_.records;
   report_.records_out = totals_.records_out;
   report_.checksum = totals_.written.sum;
@@ -545,9 +555,10 @@ void GeneralSorting::publish() {
 }
 
 // Checks what is read back, unless records are not in the order of their own keys, or not those
-// that were read.
+// that were read, or cannot be told apart.
 io::ReadBack::Reader GeneralSorting::reader_of_output() {
-  const bool is_sorted = !options_.tags.any() && !options_.fold && !options_.output_as;
+  const bool is_sorted =
+      !options_.tags.any() && !options_.fold && !options_.output_as && !options_.keeps_malformed;
   if (!is_sorted || keys_ == nullptr) return {};
   return [this](io::File& output) {
     check_sorted_general(options_, keys_, totals_.written, output, memory_.regions());

@@ -15,6 +15,7 @@
 #include "job/general_sort/record_sizes.h"
 #include "job/job.h"
 #include "job/result_range.h"
+#include "job/row_faults.h"
 #include "record/group_fold.h"
 #include "record/group_selection.h"
 #include "record/record_rules.h"
@@ -25,7 +26,7 @@ namespace xxl {
 
 class SharedJob;
 
-struct GeneralSortOptions : JobOptions, ResultRange, RecordRules {
+struct GeneralSortOptions : JobOptions, ResultRange, RecordRules, RejectOptions {
   RecordSyntax syntax;
   std::vector<std::string> inputs;  // "-" is standard input
   bool unique = false;              // of records with equal keys, the first
@@ -46,6 +47,7 @@ struct GeneralSortOptions : JobOptions, ResultRange, RecordRules {
   std::optional<StoredRecords> stored{};  // of such inputs, or of those that are shared: what comes
   // Throws if these are not the records that were to be read; called before the output appears.
   std::function<void(const MultisetHash& records)> check_input;
+  bool keeps_malformed = false;  // of rows: the output may have malformed ones
   bool merge_only = false;       // -m
   bool repeatable = false;       // the output may be written again (CallerSort)
   bool check_merged = true;      // -m of an input that is not in order is an error

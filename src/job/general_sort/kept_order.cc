@@ -56,6 +56,7 @@ GeneralSortOptions options_by_key(const GeneralSortOptions& options) {
 GeneralSortOptions options_by_place(const GeneralSortOptions& options) {
   GeneralSortOptions by_place = half_of(options);
   by_place.unique = false;
+  static_cast<RejectOptions&>(by_place) = {};
   by_place.tags.kind = RecordTags::Kind::given;
   static_cast<RecordRules&>(by_place) = {};
   by_place.output_as = options.syntax;
@@ -112,6 +113,7 @@ class KeptOrder {
   io::CallerQueue kept_;   // the input of the second one
   std::stop_source stop_;  // of the first one
   std::optional<std::string> header_;
+  std::unique_ptr<RejectsFile> rejects_;
   // Of the first sort, when found_ has been closed:
   SortReport by_key_;
   std::exception_ptr failure_;
@@ -122,6 +124,7 @@ class KeptOrder {
 void KeptOrder::sort_by_key() noexcept {
   try {
     GeneralSortOptions& by_key = by_key_options_;
+    by_key.rejects_file = rejects_.get();
     by_key.output_caller = &found_;
     by_key.stop = stop_.get_token();
     by_key.header_of_output = [this](std::optional<std::string> header) {
@@ -169,6 +172,7 @@ SortReport KeptOrder::sort_by_place() {
   by_place.header_of_output = [this](const auto& /*none*/) { return header_; };
   by_place.check_input = [this](const MultisetHash& records) {
     check_permutation({by_key_.records_out, by_key_.checksum}, records);
+    if (rejects_ != nullptr) rejects_->publish();
   };
   return make_general_caller_sort(by_place, kept_records())->run();
 }
@@ -179,6 +183,7 @@ SortPlan KeptOrder::plan() {
 }
 
 SortReport KeptOrder::run() {
+  rejects_ = make_rejects_file(options_, options_.scratch_dirs);
   OnStop on_stop;
   on_stop.set(options_.stop, [this] { stop_.request_stop(); });
   SortReport by_place;
@@ -208,7 +213,7 @@ SortReport KeptOrder::run() {
 SortReport KeptOrder::report_of(SortReport report) const {
   report.plan = plan_of(by_key_.plan, report.plan, options_);
   report.records_in = by_key_.records_in;
-  report.skipped = by_key_.skipped;
+  static_cast<RowFaults&>(report) = by_key_;
   report.runs += by_key_.runs;
   report.merge_degree = std::max(report.merge_degree, by_key_.merge_degree);
   report.passes += by_key_.passes;

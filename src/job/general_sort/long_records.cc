@@ -70,8 +70,8 @@ std::string too_long(std::uint64_t bytes, std::uint64_t longest, std::uint64_t g
                      const std::string& open_quote) {
   const std::string memory = "too long for " + memory_of_name(given_bytes) + ": ";
   if (!open_quote.empty()) {
-    return open_quote + ": a quote that is not closed makes a row of " + format_bytes(bytes) +
-           ", " + memory +
+    return open_quote + ": this quote is never closed, which makes a row of " +
+           format_bytes(bytes) + ", " + memory +
            "close it, leave that line out (--malformed=skip), read quotes as bytes (--quote=none) "
            "or, if the row is so long, ";
   }

@@ -104,6 +104,7 @@ class GeneralJoining final : public GeneralJoin {
   GeneralOutput* output_ = nullptr;  // null if rows are only counted
   Ticket tickets_{};
   JoinTotals totals_;
+  std::unique_ptr<RejectsFile> rejects_;
 };
 
 bool are_little(const GeneralJoinOptions& options,
@@ -253,7 +254,12 @@ void GeneralJoining::open() {
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
   workers_ = std::make_unique<Workers>(
       memory().threads(), is_little_ ? Workers::Threads::none : Workers::Threads::wanted);
-  for (GeneralJoinSide& each : sides_) each.start(*io_, *workers_, monitor_);
+  rejects_ = make_rejects_file(options_, options_.scratch_dirs);
+  for (GeneralJoinSide& each : sides_) {
+    if (rejects_ != nullptr) each.row_faults().write_to(rejects_.get());
+    if (options_.shared != nullptr) each.row_faults().count_later();
+    each.start(*io_, *workers_, monitor_);
+  }
   meter_.watch(*io_, *workers_);
   group_memory_ = MemoryRegion(budget_.group_bytes);
   group_.emplace(group_memory_.span(), options_.scratch_dirs.front());
@@ -280,6 +286,9 @@ void GeneralJoining::form_runs() {
     if (each.is_presorted()) continue;
     meter_.begin(Phase::forming_runs, each.inputs().size_known ? each.inputs().bytes : 0);
     each.form_runs();
+    if (options_.shared == nullptr) {
+      each.row_faults().check(each.hash().records, each.row_faults().skipped());
+    }
     meter_.end(which == JoinSide::r ? "form left runs" : "form right runs");
   }
 }
@@ -444,9 +453,11 @@ void GeneralJoining::check_sides() const {
     counts.push_back(totals_.sides[i].records);
     counts.push_back(sides_[i].hash());
   }
+  for (const GeneralJoinSide& side : sides_) counts.push_back({side.row_faults().skipped(), 0});
   counts = destination_.sums(counts);
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     const MultisetHash &joined = counts[1 + 2 * i], &read = counts[2 + 2 * i];
+    sides_[i].row_faults().check(read.records, counts[1 + 2 * kJoinSides + i].records);
     if (joined == read) continue;
     throw Error(ErrorCode::corrupt,
                 "the records that were joined are not those that were read (" +
@@ -469,6 +480,7 @@ void GeneralJoining::check() {
 }
 
 void GeneralJoining::publish() {
+  if (rejects_ != nullptr) rejects_->publish();
   if (!options_.count_only) {
     report_.bytes_written = output_->bytes();
     report_.output_in_place = destination_.publish(*io_, meter_);
@@ -480,7 +492,7 @@ void GeneralJoining::publish() {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     JoinReport::Side& of = report_.sides[i];
     of.records = sides_[i].hash().records;
-    of.skipped = sides_[i].skipped();
+    static_cast<RowFaults&>(of) = sides_[i].row_faults().faults();
     of.matched = totals_.sides[i].matched;
     of.runs = sides_[i].runs();
     of.passes = sides_[i].passes();

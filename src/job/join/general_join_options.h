@@ -9,6 +9,7 @@
 #include <string>
 
 #include "job/join/join_options.h"
+#include "job/row_faults.h"
 #include "join/join_emitter.h"
 #include "record/record_rules.h"
 #include "record/record_syntax.h"
@@ -17,7 +18,7 @@ namespace xxl {
 
 class SharedJob;
 
-struct GeneralJoinOptions : JoinOptions, RowRules {
+struct GeneralJoinOptions : JoinOptions, RowRules, RejectOptions {
   template <class T>
   using Sides = std::array<T, kJoinSides>;  // of R, of S
 

@@ -16,6 +16,7 @@ GeneralSortOptions sort_options(const GeneralJoinOptions& join, std::size_t side
   static_cast<JobOptions&>(sort) = join;
   sort.acceleration = Acceleration::never;
   static_cast<RecordRules&>(sort) = join.rules[side];
+  static_cast<RejectOptions&>(sort) = join;
   if (join.syntax.header) sort.first_record = nullptr;  // take_header() gives it the header
   sort.syntax = join.input_syntax(side);
   sort.inputs = {join.inputs[side]};
@@ -84,7 +85,7 @@ void GeneralJoinSide::form_runs() {
     if (const auto& header = join_.shared->header(index_)) take_header(0, *header);
   }
   formation_ = std::make_unique<GeneralFormation>(FormationContext{
-      options_, inputs_, *monitor_, *workers_, *io_, *memory_, *scratch_, nullptr,
+      options_, inputs_, *monitor_, *workers_, *io_, *memory_, *scratch_, nullptr, row_faults_,
       [this](std::size_t file, std::string_view header) { take_header(file, header); },
       [this]() -> const KeyExtractor& { return *keys_; }});
   formation_->run();
@@ -132,7 +133,8 @@ FileChain& GeneralJoinSide::read(std::span<std::byte> memory, std::size_t& budge
       inputs_,
       [this, memory, &budget](io::File& file) {
         return std::make_unique<FileCursor>(file, options_, memory, budget, *io_, *monitor_, hash_,
-                                            skipped_);
+                                            row_faults_,
+                                            static_cast<std::size_t>(&file - inputs_.files.data()));
       },
       std::move(on_header));
   if (keys_ == nullptr) keys_ = any_keys();

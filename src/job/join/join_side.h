@@ -71,7 +71,8 @@ class GeneralJoinSide {
 
   // Of the records that were read.
   const MultisetHash& hash() const { return formation_ ? formation_->input_hash() : hash_; }
-  std::uint64_t skipped() const { return formation_ ? formation_->skipped() : skipped_; }
+  RowFaultLog& row_faults() { return row_faults_; }
+  const RowFaultLog& row_faults() const { return row_faults_; }
   std::uint64_t record_bytes() const { return formation_->record_bytes(); }
   std::uint64_t runs() const { return formed_runs_; }
   unsigned passes() const { return formation_ ? formation_->reducer().passes() : 0; }
@@ -97,7 +98,7 @@ class GeneralJoinSide {
   std::vector<MergeSource> sources_;
   std::uint64_t formed_runs_ = 0;
   MultisetHash hash_;
-  std::uint64_t skipped_ = 0;
+  RowFaultLog row_faults_{options_};
   std::unique_ptr<FileChain> chain_;
 };
 

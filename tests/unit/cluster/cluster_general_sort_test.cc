@@ -221,7 +221,7 @@ TEST_F(ClusterGeneralSortTest, shares_are_cut_where_rows_begin_though_some_are_m
   constexpr std::string_view kBytes = "aaa,,\"\"\n\n";
   for (int round = 0; round < 100; ++round) {
     RecordSyntax syntax;
-    syntax.rows = syntax.skip_malformed = true;
+    syntax.rows = syntax.tolerant = true;
     syntax.most_open_bytes = round % 2 == 0 ? RowSplitter::kUnbounded : 1 + random.below(20);
     std::string text(1 + random.below(200), '\0');
     for (char& c : text) c = kBytes[random.below(kBytes.size())];

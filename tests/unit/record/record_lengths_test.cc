@@ -45,7 +45,7 @@ TEST(RecordLengths, of_rows_whose_fields_have_line_ends) {
     const auto lengths = lengths_of(rows, {"1,\"a\nb\nc\"\n22\n"}, bytes);
     EXPECT_EQ(lengths.longest(), (RecordLengths::Longest{9, 2, 0}));
   }
-  const RecordSyntax lines{.rows = true, .skip_malformed = true};
+  const RecordSyntax lines{.rows = true, .tolerant = true};
   EXPECT_EQ(lengths_of(lines, {"1,\"a\nb\n"}, 2).longest(), (RecordLengths::Longest{4, 1, 0}));
 }
 

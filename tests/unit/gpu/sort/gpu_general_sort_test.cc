@@ -18,6 +18,7 @@
 #include "gpu/simulated/simulated_device.h"
 #include "gpu/sort/gpu_accelerator.h"
 #include "io_test_support.h"
+#include "job/files/row_sort.h"
 #include "job/general_sort/general_sort.h"
 #include "late_fault.h"
 #include "line_order_test_support.h"
@@ -294,15 +295,19 @@ TEST_F(GpuTextSort, of_rows_with_their_headers) {
   const auto keys = make_csv_keys(order);
   options_.syntax.rows = true;
   options_.syntax.header = true;
-  options_.syntax.skip_malformed = true;
+  options_.syntax.tolerant = true;
   options_.keys_of_header = [keys](std::string_view) { return keys; };
   options_.keys = nullptr;
-  options_.malformed = [keys](std::string_view row) { return keys->check(row); };
+  auto malformed = MalformedRows::skip;
+  options_.malformed = [keys, &malformed](std::string_view row) {
+    return fault_of(keys->check(row), malformed, RowUse::moved);
+  };
   set_inputs({text, text});
   expect_as_on_cpu();
   EXPECT_GT(last_.skipped, 0u);
 
-  options_.syntax.skip_malformed = false;
+  malformed = MalformedRows::error;
+  options_.syntax.tolerant = false;
   const Error error = error_of_sort(output_, [&] { sort_on({}); });
   EXPECT_EQ(error.code(), ErrorCode::bad_input);
 }

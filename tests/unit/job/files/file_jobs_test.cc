@@ -92,7 +92,8 @@ TEST_F(FileJobs, SortRows) {
             "a\t5\" y\nb\t\"x\n");
   EXPECT_EQ(sorted({.record = "csv", .keys = {"1:number"}, .empty_last = true}, "\"\",x\n1,y\n"),
             "1,y\n\"\",x\n");
-  EXPECT_EQ(sorted({.record = "csv", .keys = {"1:number"}, .invalid = "last"}, "NA\n2\n1\n"),
+  EXPECT_EQ(sorted({.record = "csv", .keys = {"1:number"}, .empty_last = true, .malformed = "keep"},
+                   "NA\n2\n1\n"),
             "1\n2\nNA\n");
 }
 

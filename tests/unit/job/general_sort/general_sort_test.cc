@@ -245,8 +245,9 @@ TEST_F(GeneralSortTest, of_every_input_the_header_is_left_out_and_the_first_is_k
 
 TEST_F(GeneralSortTest, malformed_rows_are_left_out_or_are_an_error) {
   options_.syntax.rows = true;
-  options_.malformed = [](std::string_view record) -> std::optional<std::string> {
-    if (record.starts_with("bad")) return "it says so";
+  auto fate = RecordFault::Fate::error;
+  options_.malformed = [&](std::string_view record) -> std::optional<RecordFault> {
+    if (record.starts_with("bad")) return RecordFault{"it says so", fate};
     return std::nullopt;
   };
   Random random(23);
@@ -261,10 +262,39 @@ TEST_F(GeneralSortTest, malformed_rows_are_left_out_or_are_an_error) {
   const Error error = error_of(options_);
   EXPECT_EQ(error.code(), ErrorCode::bad_input);
   EXPECT_EQ(error.path(), path);
-  options_.syntax.skip_malformed = true;
-  const SortReport report = general_sort(options_);
-  EXPECT_EQ(report.skipped, 100u);
-  EXPECT_TRUE(file_text(output_) == expected_of(options_, good));
+  options_.syntax.tolerant = true;
+  fate = RecordFault::Fate::skip;
+  options_.rejects = directory_ / "rejects";
+  const std::string first =
+      path + ": line 1999: it says so";  // the others before it have two lines
+  for (const bool merge : {false, true}) {
+    options_.merge_only = merge;
+    options_.check_merged = false;
+    const SortReport report = general_sort(options_);
+    EXPECT_EQ(report.skipped, 100u);
+    EXPECT_EQ(report.first_fault, first);
+    const std::string rejects = file_text(options_.rejects);
+    EXPECT_TRUE(rejects.starts_with("file,line,reason,row\n")) << rejects;
+    EXPECT_NE(rejects.find(path + ",1999,it says so,\"bad,row\"\n"), std::string::npos);
+    EXPECT_EQ(std::count(rejects.begin(), rejects.end(), '\n'), 101);
+    if (!merge) {
+      EXPECT_TRUE(file_text(output_) == expected_of(options_, good));
+    }
+  }
+  options_.merge_only = false;
+  options_.max_rejects = 99;
+  options_.rejects.clear();
+  EXPECT_EQ(error_of(options_).code(), ErrorCode::bad_input);
+  options_.max_rejects = 100;
+  EXPECT_EQ(general_sort(options_).skipped, 100u);
+  options_.max_rejects.reset();
+  fate = RecordFault::Fate::keep;
+  options_.keeps_malformed = true;
+  const SortReport kept = general_sort(options_);
+  EXPECT_EQ(kept.skipped, 0u);
+  EXPECT_EQ(kept.kept, 100u);
+  EXPECT_EQ(kept.first_fault, first);
+  EXPECT_TRUE(file_text(output_) == expected_of(options_, records));
 }
 
 TEST_F(GeneralSortTest, of_malformed_rows_the_first_of_the_input_is_told) {

@@ -35,7 +35,7 @@ class FileChainTest : public testing::Test {
 
   std::unique_ptr<FileCursor> cursor_of(io::File& file) {
     return std::make_unique<FileCursor>(file, options_, memory_.span(), budget_, io_, monitor_,
-                                        hash_, skipped_);
+                                        hash_, log_);
   }
 
   // The records of files of these texts; `headers`: of each file, as "0: header".
@@ -62,7 +62,7 @@ class FileChainTest : public testing::Test {
   std::size_t budget_ = kBudget;
   Monitor monitor_;
   MultisetHash hash_;
-  std::uint64_t skipped_ = 0;
+  RowFaultLog log_{options_};
   io::IoService io_{test::simulated_queues(1)};
 };
 
