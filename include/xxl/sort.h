@@ -62,6 +62,10 @@ struct SortJob : FileJob {
   // For rows.
   bool empty_last = false;              // empty fields come after all others; otherwise before
   std::vector<std::string> nulls = {};  // texts of fields that count as empty, such as NA
+  // One row for each group of rows with equal keys: the columns of the keys, then `folds`, and no
+  // others, named as in SQL unless the fold has a NAME: shop, sum(price). Without keys, all rows
+  // are one group. More folds: "count", "count-distinct=user", "median=price".
+  bool group = false;
   // What to do with malformed rows: error, skip (leave them out and count them), or keep (an
   // unreadable key counts as empty). Default: an error, except that rows with another number of
   // fields than the first one are only counted.

@@ -18,6 +18,7 @@ int run_sort(const CommandSpec& command, const Caller& caller,
              std::span<const std::string> arguments);
 int run_join(const CommandSpec& command, const Caller& caller,
              std::span<const std::string> arguments);
+int run_group(const Caller& caller, ParsedOptions options);
 int run_shuf(const Caller& caller, ParsedOptions options);
 int run_stand_in_join(const Caller& caller, std::span<const std::string> arguments);
 int run_gen(const ParsedOptions& options);

@@ -179,7 +179,7 @@ constexpr CommandSpec kOtherCommands[] = {
 // Made when first asked for: sort's part lies in another file.
 const auto& all_commands() {
   static const std::vector<CommandSpec> all = [] {
-    std::vector<CommandSpec> made = {sort_command(), join_command()};
+    std::vector<CommandSpec> made = {sort_command(), join_command(), group_command()};
     for (const CommandSpec& command : sort_like_commands()) made.push_back(command);
     made.push_back(shuf_command());
     made.insert(made.end(), std::begin(kOtherCommands), std::end(kOtherCommands));

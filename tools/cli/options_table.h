@@ -19,6 +19,8 @@ CommandSpec sort_command();
 CommandSpec join_command();
 CommandSpec stand_in_join_command();
 
+// The command group (options_of_group.cc).
+CommandSpec group_command();
 // The command shuf (options_of_shuf.cc).
 CommandSpec shuf_command();
 // The commands that are a sort with some options set (options_of_sorts.cc).

@@ -170,7 +170,11 @@ std::vector<GivenFold> fold_options(const ParsedOptions& options) {
   std::vector<GivenFold> folds;
   for (const Argument& argument : options.arguments()) {
     const std::optional<FoldKind> kind = fold_kind(argument.string_key);
-    if (kind) folds.push_back({*kind, argument.value.front()});
+    if (kind == FoldKind::count) {
+      if (options.knows("by")) folds.push_back({*kind, ""});
+    } else if (kind) {
+      folds.push_back({*kind, argument.value.front()});
+    }
   }
   return folds;
 }
@@ -223,11 +227,24 @@ void set_records(const ParsedOptions& options, SortSpec& spec) {
                 "-r of rows needs a --key: the order of which column is to be reversed?");
   }
   spec.unique = options.has("unique");
-  spec.count = options.has("count");
+  spec.group = options.knows("by");
+  if (spec.group) {
+    spec.keys = options.values("by");
+    std::erase(spec.keys, "");
+  }
+  spec.count = options.has("count") && !spec.group;
   if (options.has("repeated")) spec.group_sizes = GroupSizes::several;
   if (options.has("once")) spec.group_sizes = GroupSizes::one;
   for (const GivenFold& fold : fold_options(options)) {
-    spec.folds.push_back(std::string(name_of(fold.kind)) + "=" + fold.field);
+    spec.folds.push_back(std::string(name_of(fold.kind)) +
+                         (fold.kind == FoldKind::count ? "" : "=" + fold.field));
+  }
+  if (is_rows && !spec.group && spec.keys.empty() && !options.has("part-by") &&
+      !spec.folds.empty()) {
+    const std::string fold = "--" + spec.folds.front();
+    throw_usage(options.command(), fold.substr(0, fold.find('=')) +
+                                       " needs a --key; for one row over all use xxl group " +
+                                       fold);
   }
   spec.header = options.has("header");
   spec.field_separator = options.value("field-separator", "");

@@ -7,12 +7,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/quote.h"
 #include "base/units.h"
 #include "record/csv_keys.h"
 #include "record/csv_rows.h"
+#include "record/grouped_keys.h"
 #include "record/row_fold.h"
 
 namespace xxl {
@@ -21,13 +23,25 @@ namespace {
 // The keys, once they are known: names of columns are looked up in a header.
 struct Keys {
   CsvOrder order;
+  std::vector<std::string> names_of_groups;
   std::shared_ptr<const CsvKeys> made;
-  std::optional<std::size_t> fields;  // of each row; 0: not known
+  std::optional<std::size_t> fields;             // of each row; 0: not known
+  std::shared_ptr<const KeyExtractor> sorts_by;  // that, and within groups by values
 
   void make() {
-    check_folds(order);
-    check_folds_keep_key(order);
     made = make_csv_keys(order);
+    sorts_by = made;
+    if (!order.group) {
+      check_folds(order);
+      check_folds_keep_key(order);
+      return;
+    }
+    if (std::vector<CsvKey> within = keys_within_groups(order); !within.empty()) {
+      CsvOrder order_within = order;
+      order_within.keys = std::move(within);
+      order_within.folds.clear();
+      sorts_by = std::make_shared<GroupedKeys>(made, make_csv_keys(order_within));
+    }
   }
 };
 
@@ -149,6 +163,9 @@ void set_row_syntax(const CsvOrder& order, const JobOptions& job, RecordSyntax& 
 }
 
 void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
+  if (rows.order.group && !sort.part_by.empty()) {
+    throw Error(ErrorCode::usage, "groups cannot be cut into parts by a column: sort the output");
+  }
   if (rows.count && sort.syntax.header) check_no_column_is_named_count(rows.order);
   const auto keys = std::make_shared<Keys>();
   keys->order = rows.order;
@@ -162,28 +179,44 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
       resolve_columns(keys->order, header, path);
       keys->fields = keys->order.header_columns;
       keys->make();
-      return keys->made;
+      if (keys->order.group) keys->names_of_groups = names_of_groups(keys->order, header);
+      return keys->sorts_by;
     };
   } else {
     keys->make();
-    sort.keys = keys->made;
+    sort.keys = keys->sorts_by;
     sort.first_record = [keys](std::string_view row) { count_fields(*keys, row); };
   }
   set_malformed(sort, rows.order.malformed, rows.rejects, sort.syntax, sort);
   sort.keeps_malformed = rows.order.malformed == MalformedRows::keep;
-  const bool folds = rows.count || !rows.order.folds.empty();
+  const bool group = rows.order.group;
+  const bool folds = rows.count || group || !rows.order.folds.empty();
   sort.malformed = [keys, use = folds ? RowUse::folded : RowUse::moved](std::string_view row) {
     return fault_of(keys->made->check(row, keys->fields.value_or(0)), keys->order.malformed, use);
   };
   if (!folds) return;
   sort.unique = true;
+  sort.keys_have_groups = group && std::ranges::any_of(rows.order.folds, [](const CsvFold& fold) {
+                            return needs_order_of_values(fold.kind);
+                          });
+  if (group && rows.order.keys.empty()) {
+    sort.folds_to_one = true;
+    sort.merge_only |= !sort.keys_have_groups;  // all are in order
+  }
   const auto fold_options = [keys, most_bytes = sort.memory_bytes / kCollectedPart] {
     const CsvOrder& order = keys->order;
+    std::optional<std::vector<std::size_t>> keys_of_group;
+    if (order.group) {
+      keys_of_group.emplace();
+      for (const CsvKey& key : order.keys) keys_of_group->push_back(key.column.index);
+    }
     return RowFoldOptions{
         .fields = order.fields,
         .folds = order.folds,
         .nulls = order.nulls,
         .count = order.count,
+        .keys_of_group = std::move(keys_of_group),
+        .names_of_group = keys->names_of_groups,
         .header_columns = order.header_columns,
         .most_collected_bytes = most_bytes,
         .keeps_malformed = order.malformed == MalformedRows::keep,

@@ -47,6 +47,7 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
       {"zero_terminated", job.zero_terminated, lines},
       {"empty_last", job.empty_last, rows},
       {"nulls", !job.nulls.empty(), rows},
+      {"group", job.group, rows},
       {"malformed", !job.malformed.empty(), rows},
       {"rejects", !job.rejects.empty(), rows},
       {"max_rejects", job.max_rejects.has_value(), rows},
@@ -75,12 +76,15 @@ std::vector<GivenFold> folds_of(const SortJob& job) {
   for (const std::string& text : job.folds) {
     const std::size_t equals = text.find('=');
     const std::optional<FoldKind> kind = fold_kind(text.substr(0, equals));
-    if (!kind || equals == text.npos) {
-      throw Error(ErrorCode::usage, "SortJob::folds: '" + text +
-                                        "' is not FOLD=FIELD, FOLD being sum, min, max, mean, "
-                                        "first, last or collect");
+    const bool has_field = equals != text.npos;
+    if (!kind || has_field == (kind == FoldKind::count) || (is_of_groups(*kind) && !job.group)) {
+      throw Error(
+          ErrorCode::usage,
+          "SortJob::folds: '" + text +
+              "' is not FOLD=FIELD, FOLD being sum, min, max, mean, first, last or collect, "
+              "or with SortJob::group also median or count-distinct; or count alone");
     }
-    folds.push_back({*kind, text.substr(equals + 1)});
+    folds.push_back({*kind, has_field ? text.substr(equals + 1) : ""});
   }
   return folds;
 }
@@ -116,6 +120,11 @@ CsvOrder row_order(const SortJob& job) {
   order.malformed = malformed_rows(job.malformed);
   for (const auto& [kind, field] : folds_of(job)) {
     order.folds.push_back(parse_csv_fold(kind, field));
+  }
+  order.group = job.group;
+  if (job.group && job.count) order.folds.push_back(parse_csv_fold(FoldKind::count, ""));
+  if (job.group && order.keys.empty() && order.folds.empty()) {
+    throw Error(ErrorCode::usage, "groups need keys, or something to make of their rows");
   }
   return order;
 }
@@ -223,7 +232,7 @@ GeneralSortOptions general_options(const SortSpec& spec) {
       break;
     case TextKind::rows:
       set_rows({.order = row_order(spec),
-                .count = spec.count,
+                .count = spec.count && !spec.group,
                 .reverse = spec.reverse,
                 .rejects = {spec.rejects, spec.max_rejects}},
                options);
@@ -275,10 +284,10 @@ SortReport sort_files(const SortJob& job) {
 
 OrderCheck check_order(const SortJob& job) {
   if (job.inputs.size() > 1 || job.merge_only || job.skip != 0 || job.limit || job.count ||
-      !job.sums.empty() || !job.folds.empty()) {
+      !job.sums.empty() || !job.folds.empty() || job.group) {
     throw Error(
         ErrorCode::usage,
-        "check_order takes one input, and no merge_only, skip, limit, count, sums or folds");
+        "check_order takes one input, and no merge_only, skip, limit, count, sums, folds or group");
   }
   return check_order(spec_of(job));
 }

@@ -35,6 +35,9 @@ struct GeneralSortOptions : JobOptions, ResultRange, RecordRules, RejectOptions 
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
   MakeGroupFold fold;
   bool drops_groups = false;  // the fold keeps some of the groups only
+  bool folds_to_one = false;  // all records are one group, which is there if they are none
+  // keys have keys_of_groups(). Without tags.
+  bool keys_have_groups = false;
   // If there are any, the order has to do with where records stand in the input (record_tags.h).
   // Without fold; with merge_only only those that tell inputs apart.
   RecordTags tags;
@@ -66,7 +69,7 @@ struct GeneralSortOptions : JobOptions, ResultRange, RecordRules, RejectOptions 
   // Records from the start of a run that matter, if it is known that not all do: each is one of the
   // result, or the first of a group that is.
   std::optional<std::uint64_t> needed_of_run() const {
-    const bool is_known = group_rule_of_inputs == GroupRule::all && !drops_groups;
+    const bool is_known = group_rule_of_inputs == GroupRule::all && !drops_groups && !keys_have_groups;
     return is_known ? needed() : std::nullopt;
   }
   // What is put in front of each record that is read; of what is in front then, what is not
