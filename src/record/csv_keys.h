@@ -83,7 +83,7 @@ class CsvKeys : public KeyExtractor {
   std::string describe_too_few(std::size_t count, std::size_t found) const;
 
   FieldSyntax syntax_;
-  bool are_rows_equal_;  // without key columns; otherwise all columns are the key then
+  bool are_rows_equal_;   // without key columns; otherwise all columns are the key then
   KeyColumn any_column_;  // where there are no keys
   std::vector<KeyColumn> key_columns_;
   std::vector<std::size_t> columns_;  // of the fields needed, ascending

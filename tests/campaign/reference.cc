@@ -79,7 +79,8 @@ std::vector<std::string> ordering_options(const Job& job, unsigned side) {
     for (const std::string& option : job.options) {
       const cli::OptionSpec* const spec = find_option(sort, option);
       const bool orders = spec != nullptr && spec->group == group;
-      if (orders || is_one_of(name_of(option), {"--record", "--header", "--zero-terminated", "--malformed"})) {
+      if (orders || is_one_of(name_of(option),
+                              {"--record", "--header", "--zero-terminated", "--malformed"})) {
         ordering.push_back(option);
       }
     }

@@ -77,8 +77,7 @@ JobWatch::JobWatch(const Caller& caller, const ParsedOptions& options, FileJob& 
     : caller_(caller),
       options_(options),
       job_(job),
-      time_line_file_(options.value("time-line", ""),
-                      job.output) {
+      time_line_file_(options.value("time-line", ""), job.output) {
   job.progress = &progress_;
   means.time_line = time_line_file_.time_line();
   if (!options.has("report")) return;
@@ -120,9 +119,7 @@ void JobWatch::complete(JobPage& page, const std::vector<std::string>& inputs,
     return job_.compressed_by_suffix && io::codec_of(input) != Codec::none;
   });
   given.sorted_bytes = packed || !options_.knows("time-line") ? 0 : given.input_bytes;
-  given.scratch_compressed =
-      job_.temp_codec != Codec::none ||
-      (options_.has("compress-program"));
+  given.scratch_compressed = job_.temp_codec != Codec::none || (options_.has("compress-program"));
   given.knows_temp_compress = options_.knows("temp-compress");
   given.scratch_track = job_.scratch_dirs.empty() ? "" : track_of_path(job_.scratch_dirs.front());
   for (const std::string& input : inputs) given.file_tracks.push_back(track_of_path(input));

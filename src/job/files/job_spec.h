@@ -29,7 +29,7 @@ struct SortSpec : SortJob, JobMeans {
   std::optional<LineOrder> line_order = {};
   bool check_merged = true;  // with merge_only: an input that is not in order is an error
   GroupSizes group_sizes = GroupSizes::all;  // of text, with unique or count
-  bool keep_order = false;   // with unique: records stay where they stood in the input
+  bool keep_order = false;  // with unique: records stay where they stood in the input
   // A set operation on the inputs, of which the first is read last unless it is a union. Binary
   // records without keys are compared as a whole.
   std::optional<GroupRule> set_rule = {};

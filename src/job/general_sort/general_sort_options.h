@@ -69,7 +69,8 @@ struct GeneralSortOptions : JobOptions, ResultRange, RecordRules, RejectOptions 
   // Records from the start of a run that matter, if it is known that not all do: each is one of the
   // result, or the first of a group that is.
   std::optional<std::uint64_t> needed_of_run() const {
-    const bool is_known = group_rule_of_inputs == GroupRule::all && !drops_groups && !keys_have_groups;
+    const bool is_known =
+        group_rule_of_inputs == GroupRule::all && !drops_groups && !keys_have_groups;
     return is_known ? needed() : std::nullopt;
   }
   // What is put in front of each record that is read; of what is in front then, what is not
