@@ -80,6 +80,7 @@ int run_command(const Caller& caller, const std::string& name,
   const ParsedOptions options(command, caller, arguments);
   options.throw_mistake();
   if (print_if_asked(options, caller)) return kExitSuccess;
+  if (name == "group") return run_group(caller, options);
   if (name == "shuf") return run_shuf(caller, options);
   if (name == "set") return run_set(caller, options);
   if (name == "gen") return run_gen(options);

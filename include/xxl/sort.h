@@ -65,6 +65,10 @@ struct SortJob : FileJob {
   // Where rows go with no number or date in a key of that type: error (they are malformed), first,
   // or last; behind empty ones of that end, by the text of the field.
   std::string invalid = "error";
+  // One row for each group of rows with equal keys: the columns of the keys, then `folds`, and no
+  // others, named as in SQL unless the fold has a NAME: shop, sum(price). Without keys, all rows
+  // are one group. More folds: "count", "count-distinct=user", "median=price".
+  bool group = false;
   bool skip_malformed = false;  // leave malformed rows out and count them; otherwise an error
   bool quotes = true;           // fields may be quoted; otherwise quotes are bytes
 };

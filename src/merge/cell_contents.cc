@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "record/grouped_keys.h"
+
 namespace xxl {
 namespace {
 
@@ -90,6 +92,15 @@ GeneralCells CellContents::plan_cells(const std::vector<MergeSource>& sources,
       made.push_back(std::move(key));
       samples.push_back({made.back(), run.bytes / parts, whole});
     }
+  }
+  for (const MergeSide& side : sides) {
+    if (side.keys->keys_of_groups() == nullptr) continue;
+    // No group lies in two cells.
+    for (CellSample& sample : samples) {
+      sample.key = GroupedKeys::least_of_group(sample.key);
+      sample.whole_key = false;
+    }
+    break;
   }
   return GeneralCells(std::move(samples), cell_bytes, range);
 }

@@ -36,6 +36,7 @@ FieldSpan* span_room(std::size_t count) {
 
 CsvKeys::CsvKeys(const CsvOrder& order)
     : syntax_(order.fields),
+      are_rows_equal_(order.group),
       invalid_(order.invalid),
       any_column_{.span = 0,
                   .values = {CsvType::text, {}, order.nulls},
@@ -157,8 +158,10 @@ void CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
 }
 
 void CsvKeys::append(std::string_view row, KeyStretch& stretch) const {
-  if (key_columns_.empty()) append_all(row, stretch);
-  if (columns_.empty()) return;
+  if (key_columns_.empty()) {
+    if (!are_rows_equal_) append_all(row, stretch);
+    return;
+  }
   FieldSpan* const spans = span_room(columns_.size());
   const std::size_t found = collect(row, spans);
   for (const KeyColumn& key_column : key_columns_) {

@@ -72,6 +72,7 @@ class CsvKeys : public KeyExtractor {
   std::string describe_too_few(std::string_view row, std::size_t found) const;
 
   FieldSyntax syntax_;
+  bool are_rows_equal_;  // without key columns; otherwise all columns are the key then
   InvalidKeys invalid_;
   KeyColumn any_column_;  // where there are no keys
   std::vector<KeyColumn> key_columns_;

@@ -378,8 +378,15 @@ CsvFold parse_csv_fold(FoldKind kind, std::string_view spec) {
   SpecReader reader(spec, option, false);
   CsvFold fold;
   fold.kind = kind;
+  if (kind == FoldKind::count) {  // whatever is in the first column
+    if (!spec.empty()) reader.fail("it counts rows, not a column");
+    fold.column.index = 0;
+    fold.name = kCountColumn;
+    return fold;
+  }
   fold.column = column_of(reader, reader.word());
   const bool is_extreme = kind == FoldKind::min || kind == FoldKind::max;
+  const bool has_type = is_extreme || kind == FoldKind::count_distinct;
   if (is_extreme || is_of_sum(kind)) fold.type = CsvType::number;
   bool may_be_type = true;
   while (reader.next_word()) {
@@ -387,7 +394,7 @@ CsvFold parse_csv_fold(FoldKind kind, std::string_view spec) {
     const std::optional<CsvType> type = quoted ? std::nullopt : type_of(word);
     if (type && may_be_type) {
       const bool is_numeric = *type == CsvType::number || *type == CsvType::integer;
-      if (!is_extreme && !(is_of_sum(kind) && is_numeric)) {
+      if (!has_type && !(is_of_sum(kind) && is_numeric)) {
         reader.fail((is_of_sum(kind) ? "it takes numbers only" : "it takes no type") +
                     std::string("; a name like that goes in quotes, as in 'a:\"") + word + "\"'");
       }
@@ -468,6 +475,7 @@ void resolve_columns(CsvOrder& order, std::string_view header, std::string_view 
   order.keys = resolve_places(order.keys, names.size(), path);
   for (CsvKey& key : order.keys) resolve(key.column);
   for (CsvFold& fold : order.folds) resolve(fold.column);
+  if (order.group) return;
   for (const CsvFold& fold : order.folds) {
     if (fold.name.empty()) continue;
     if (std::find(names.begin(), names.end(), fold.name) != names.end()) {
@@ -513,6 +521,73 @@ void check_folds_keep_key(const CsvOrder& order) {
                                       (order.keys.empty() ? " without --key" : "") +
                                       ": make it a new column, as in COLUMN:NAME");
   }
+}
+
+std::vector<CsvKey> keys_within_groups(const CsvOrder& order) {
+  const CsvFold* first = nullptr;
+  std::optional<CsvKey> values;  // that texts stand for: equal texts are equal values
+  bool is_text = false;
+  const auto refuse = [](const CsvFold& a, const CsvFold& b) {
+    throw Error(ErrorCode::usage, "--" + std::string(name_of(a.kind)) + " of " +
+                                      in_words(a.column) + " and --" +
+                                      std::string(name_of(b.kind)) + " of " + in_words(b.column) +
+                                      " need different orders: ask for one at a time");
+  };
+  for (const CsvFold& fold : order.folds) {
+    if (!needs_order_of_values(fold.kind)) continue;
+    if (first != nullptr && first->column.index != fold.column.index) refuse(*first, fold);
+    if (fold.type == CsvType::text) {
+      is_text = true;
+    } else {
+      const CsvType type = fold.type == CsvType::integer ? CsvType::number : fold.type;
+      CsvKey key{.column = fold.column, .type = type, .format = fold.format};
+      if (values && *values != key) refuse(*first, fold);
+      values = std::move(key);
+    }
+    first = &fold;
+  }
+  if (first == nullptr) return {};
+  for (const CsvFold& fold : order.folds) {
+    if (!needs_order_of_input(fold.kind)) continue;
+    throw Error(ErrorCode::usage, "--" + std::string(name_of(fold.kind)) +
+                                      " needs rows in the order of the input, --" +
+                                      std::string(name_of(first->kind)) +
+                                      " in that of its column: ask for one at a time");
+  }
+  std::vector<CsvKey> keys;
+  if (values) keys.push_back(*values);
+  if (is_text) keys.push_back({.column = first->column});
+  return keys;
+}
+
+std::vector<std::string> names_of_groups(const CsvOrder& order, std::string_view header) {
+  RowFields fields;
+  fields.parse(without_byte_order_mark(header), order.fields);
+  const auto name_at = [&](const CsvColumn& column) {
+    std::string name;
+    if (column.index < fields.size()) fields[column.index].append_value(name);
+    return name;
+  };
+  std::vector<std::string> names;
+  for (const CsvKey& key : order.keys) names.push_back(name_at(key.column));
+  for (const CsvFold& fold : order.folds) {
+    std::string name = fold.name;
+    if (name.empty()) {
+      const bool is_distinct = fold.kind == FoldKind::count_distinct;
+      name = (is_distinct ? "count(distinct " : std::string(name_of(fold.kind)) + "(") +
+             name_at(fold.column) + ")";
+    }
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw Error(
+          ErrorCode::usage,
+          "two columns of the output would be called " + in_quotes(name) + ": " +
+              (fold.kind == FoldKind::count ? "give the other one another name"
+                                            : "give that of --" + std::string(name_of(fold.kind)) +
+                                                  " another name, as in COLUMN:NAME"));
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
 }
 
 std::string in_quotes(std::string_view value) {

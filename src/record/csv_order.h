@@ -54,11 +54,13 @@ inline constexpr std::string_view kCountColumn = "count";  // what --count calls
 // What rows are sorted by.
 struct CsvOrder {
   FieldSyntax fields;
-  std::vector<CsvKey> keys;  // none: all columns as text, from the first to the last
+  std::vector<CsvKey> keys;  // none: all columns as text, from the first to the last; of groups:
+                             // all rows are equal
   bool empty_last = false;   // empty fields come last, also of a descending key; otherwise first
   std::vector<std::string> nulls;  // texts of fields that count as empty
   InvalidKeys invalid = InvalidKeys::error;
   std::vector<CsvFold> folds;      // their columns must be of their types in every row
+  bool group = false;              // rows become their keys and folds, in this order
   bool count = false;              // one more column, for the number of rows of a key
   std::size_t header_columns = 0;  // if there is a header, once it is known
 };
@@ -95,9 +97,10 @@ CsvKey parse_csv_key(std::string_view spec, bool descending = false);
 std::vector<CsvKey> resolve_places(const std::vector<CsvKey>& keys, std::size_t columns,
                                    std::string_view path);
 
-// COLUMN[:NAME], of min and max COLUMN[:TYPE][:NAME] (without TYPE: number), of sums
-// COLUMN[:number:FORMAT][:NAME]; a NAME that is a TYPE, or looks like a FORMAT behind one, is in
-// quotes. Throws Error{usage} naming the option of that name.
+// COLUMN[:NAME], of min, max and count-distinct COLUMN[:TYPE][:NAME] (without TYPE: number,
+// of count-distinct text), of sums COLUMN[:number:FORMAT][:NAME], of count nothing; a NAME that is
+// a TYPE, or looks like a FORMAT behind one, is in quotes. Throws Error{usage} naming the option of
+// that name.
 CsvFold parse_csv_fold(FoldKind kind, std::string_view spec);
 
 // The first column that is given by name, or that depends on how many there are; null if there is
@@ -113,6 +116,13 @@ void check_folds(const CsvOrder& order);
 // The same if a fold would put another value in place of a column of the key, so that the rows
 // would no longer be in order.
 void check_folds_keep_key(const CsvOrder& order);
+
+// What rows of groups are sorted by within a group; none: they stay in the order of the input.
+// Columns have been found. Throws Error{usage} if the folds need different orders.
+std::vector<CsvKey> keys_within_groups(const CsvOrder& order);
+// The columns of groups, which `header` does not name otherwise, with columns that have been found.
+// Throws Error{usage} if two have the same name.
+std::vector<std::string> names_of_groups(const CsvOrder& order, std::string_view header);
 
 // For messages: "'the start of a value...'" on one line, "column 2 (name)".
 std::string in_quotes(std::string_view value);

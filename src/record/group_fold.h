@@ -13,7 +13,8 @@ class GroupFold {
   virtual ~GroupFold() = default;
   virtual void begin(std::string_view record) = 0;
   virtual void add(std::string_view record) = 0;
-  // Appends the record for the group to `out`, without terminator. Throws Error{bad_input} for
+  // Appends the record for the group to `out`, without terminator; without a record before, that of
+  // no records, if it is for sorts that have one group. Throws Error{bad_input} for
   // records that cannot be folded.
   virtual void finish(std::string& out) = 0;
 };

@@ -15,8 +15,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "record/key_extractor.h"
 #include "record/record_tags.h"
 
 namespace xxl {
@@ -57,6 +59,10 @@ class GroupSelection {
       : rule_(rule),
         tag_bytes_(tags.bytes()),
         last_input_(tags.inputs.empty() ? 0 : tags.inputs.back()) {}
+  // Of records without tags. `keys_of_groups`, unless null, tells groups apart whose keys differ
+  // (KeyExtractor::keys_of_groups()), and must outlive it.
+  GroupSelection(GroupRule rule, const KeyExtractor* keys_of_groups)
+      : rule_(rule), tag_bytes_(0), last_input_(0), keys_of_groups_(keys_of_groups) {}
 
   // Whether it tells groups apart: otherwise it keeps all.
   bool has_groups() const { return rule_ != GroupRule::all; }
@@ -64,11 +70,20 @@ class GroupSelection {
   // Of the next record; `same_key`: as the one before.
   bool keeps(std::string_view record, bool same_key) {
     if (rule_ == GroupRule::all) return true;
+    if (keys_of_groups_ != nullptr) same_key = same_key || is_same_group(record);
     if (rule_ == GroupRule::first) return !same_key;
     return keeps_of(tag_of(record, tag_bytes_), same_key);
   }
 
  private:
+  bool is_same_group(std::string_view record) {
+    const std::string_view key =
+        key_of(*keys_of_groups_, record, KeyExtractor::kWholeKey, made_key_);
+    if (has_group_ && key == group_key_) return true;
+    has_group_ = true;
+    group_key_ = key;
+    return false;
+  }
   bool keeps_of(std::uint64_t input, bool same_key) {
     if (!same_key) {
       inputs_before_ = records_before_ = of_input_ = 0;
@@ -99,6 +114,10 @@ class GroupSelection {
   GroupRule rule_;
   std::size_t tag_bytes_;
   std::uint64_t last_input_;
+  const KeyExtractor* keys_of_groups_ = nullptr;
+  bool has_group_ = false;  // with these keys: group_key_ is that of the last record
+  std::string group_key_;
+  std::string made_key_;
   // Of the group so far:
   std::uint64_t input_ = 0;           // of its last record
   std::uint64_t of_input_ = 0;        // records of that

@@ -32,6 +32,9 @@ class KeyExtractor {
   // True if the key is a part of the record, which key_in() gives: nothing is extracted either.
   virtual bool is_in_record() const { return is_whole_record(); }
   virtual std::string_view key_in(std::string_view record) const { return record; }
+  // If records of a group may have different keys: the keys of groups, with which the others begin
+  // (grouped_keys.h). Null: a group is the records with equal keys.
+  virtual const KeyExtractor* keys_of_groups() const { return nullptr; }
   // True if all of a key costs far more than its first bytes: then it is better made only as far as
   // needed.
   virtual bool is_costly_in_full() const { return false; }

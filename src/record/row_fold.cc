@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -142,6 +143,106 @@ class CollectFold : public ColumnFold {
   std::string value_;
 };
 
+// count: rows.
+class CountFold : public ColumnFold {
+ public:
+  void clear() override { rows_ = 0; }
+  bool add(const FieldSpan&) override {
+    ++rows_;
+    return true;
+  }
+  std::optional<std::string> field() const override { return std::to_string(rows_); }
+
+ private:
+  std::uint64_t rows_ = 0;
+};
+
+// count-distinct: values come in ascending order. Empty fields do not count.
+class DistinctFold : public ColumnFold {
+ public:
+  explicit DistinctFold(const ColumnValues& values) : values_(values) {}
+
+  void clear() override { count_ = 0; }
+  bool add(const FieldSpan& field) override {
+    key_.clear();
+    if (!append_value_key(values_, field, key_) || (count_ > 0 && key_ == last_)) return true;
+    ++count_;
+    std::swap(key_, last_);
+    return true;
+  }
+  std::optional<std::string> field() const override { return std::to_string(count_); }
+
+ private:
+  const ColumnValues values_;
+  std::string key_;
+  std::string last_;  // key of the value before
+  std::uint64_t count_ = 0;
+};
+
+// median: values come in ascending order, so that those below the middle of all so far are not
+// needed any more. Empty fields do not count.
+class MedianFold : public ColumnFold {
+ public:
+  MedianFold(const ColumnValues& values, FieldSyntax syntax, std::size_t most_bytes)
+      : values_(values), syntax_(syntax), most_bytes_(most_bytes) {}
+
+  void clear() override {
+    upper_.clear();
+    bytes_ = 0;
+    numbers_ = passed_ = 0;
+  }
+  bool add(const FieldSpan& field) override {
+    if (values_.is_empty(field)) return true;
+    ++numbers_;
+    if (!upper_.empty() && upper_.back().text == field.content) {
+      ++upper_.back().count;
+    } else {
+      add_to(DecimalSum(), field);  // or an error
+      upper_.push_back({std::string(field.content), 1});
+      bytes_ += memory_bytes(upper_.back());
+    }
+    for (; passed_ + upper_.front().count <= (numbers_ - 1) / 2; upper_.pop_front()) {
+      passed_ += upper_.front().count;
+      bytes_ -= memory_bytes(upper_.front());
+    }
+    return bytes_ <= most_bytes_;
+  }
+  std::optional<std::string> field() const override {
+    if (numbers_ == 0) return {};
+    const Value& below = upper_.front();
+    const bool is_between = numbers_ % 2 == 0 && passed_ + below.count == numbers_ / 2;
+    DecimalSum sum = add_to(DecimalSum(), {.content = below.text});
+    if (is_between) sum = add_to(std::move(sum), {.content = upper_[1].text});
+    std::string field;
+    append_field(values_.written(is_between ? sum.mean(2) : sum.text()), syntax_, field);
+    return field;
+  }
+
+ private:
+  struct Value {
+    std::string text;
+    std::uint64_t count;  // of those after another
+  };
+
+  static std::size_t memory_bytes(const Value& value) {
+    return sizeof(Value) + (value.text.capacity() > 15 ? value.text.capacity() + 32 : 0);
+  }
+  DecimalSum add_to(DecimalSum sum, const FieldSpan& field) const {
+    const std::optional<Decimal> number = values_.number(field);
+    if (number && sum.add(*number)) return sum;
+    throw Error(ErrorCode::bad_input,
+                "--median: not a number that can be compared: " + std::string(field.content));
+  }
+
+  const ColumnValues values_;
+  const FieldSyntax syntax_;
+  const std::size_t most_bytes_;
+  std::deque<Value> upper_;  // from the middle on
+  std::size_t bytes_ = 0;    // that they take
+  std::uint64_t numbers_ = 0;
+  std::uint64_t passed_ = 0;  // before upper_
+};
+
 std::unique_ptr<ColumnFold> make_column_fold(const CsvFold& fold, const RowFoldOptions& options) {
   const ColumnValues values(fold.type, fold.format, options.nulls);
   switch (fold.kind) {
@@ -154,6 +255,12 @@ std::unique_ptr<ColumnFold> make_column_fold(const CsvFold& fold, const RowFoldO
     case FoldKind::first:
     case FoldKind::last:
       return std::make_unique<PlaceFold>(fold.kind);
+    case FoldKind::count:
+      return std::make_unique<CountFold>();
+    case FoldKind::count_distinct:
+      return std::make_unique<DistinctFold>(values);
+    case FoldKind::median:
+      return std::make_unique<MedianFold>(values, options.fields, options.most_collected_bytes);
     case FoldKind::collect:
       break;
   }
@@ -164,7 +271,8 @@ class RowFold : public GroupFold {
  public:
   explicit RowFold(const RowFoldOptions& options) : options_(options) {
     for (const CsvFold& fold : options.folds) {
-      columns_.push_back({fold.column.index, !fold.name.empty(), make_column_fold(fold, options)});
+      columns_.push_back(
+          {fold.kind, fold.column.index, !fold.name.empty(), make_column_fold(fold, options)});
       appends_ |= columns_.back().is_appended;
     }
     for (const Column& column : columns_) in_row_.push_back(&column);
@@ -182,12 +290,17 @@ class RowFold : public GroupFold {
   void add(std::string_view row) override {
     ++rows_;
     visit_columns(row, [this](const Column& column, const FieldSpan& field) {
-      if (!column.fold->add(field)) throw_too_long();
+      if (!column.fold->add(field)) throw_too_long(column.kind);
     });
   }
 
   void finish(std::string& out) override {
     const std::string_view row = without_line_end(first_);
+    if (options_.keys_of_group) {
+      append_group(row, out);
+      out.append(first_, row.size());
+      return;
+    }
     const char* rest = row.data();
     visit_columns(row, [&](const Column& column, const FieldSpan& field) {
       if (column.is_appended) return;
@@ -212,6 +325,7 @@ class RowFold : public GroupFold {
 
  private:
   struct Column {
+    FoldKind kind;
     std::size_t index;
     bool is_appended;
     std::unique_ptr<ColumnFold> fold;
@@ -228,6 +342,27 @@ class RowFold : public GroupFold {
     });
   }
 
+  void append_group(std::string_view row, std::string& out) {
+    const std::vector<std::size_t>& keys = *options_.keys_of_group;
+    const std::size_t start = out.size();
+    keys_.assign(keys.size(), {});
+    visit_fields(row, options_.fields, [&](std::size_t index, const FieldSpan& field) {
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (keys[i] == index) keys_[i] = field.raw();
+      }
+      return true;
+    });
+    std::size_t fields = 0;
+    const auto append = [&](std::string_view field) {
+      if (fields++ != 0) out.push_back(options_.fields.separator);
+      out.append(field);
+    };
+    for (const std::string_view key : keys_) append(key);
+    for (const Column& column : columns_) append(column.fold->field().value_or(""));
+    // An empty line would be no row for most readers.
+    if (out.size() == start && options_.fields.quotes) out.append(2, kQuote);
+  }
+
   void fill_up(std::string_view row, std::string& out) const {
     std::size_t columns = 0;
     visit_fields(row, options_.fields,
@@ -242,17 +377,19 @@ class RowFold : public GroupFold {
     out.append(options_.header_columns - columns, options_.fields.separator);
   }
 
-  [[noreturn]] void throw_too_long() const {
-    throw Error(ErrorCode::no_space,
-                "--collect: the values of key " + in_quotes(options_.key_text(first_)) +
-                    " are longer than " + format_bytes(options_.most_collected_bytes) +
-                    ", a sixteenth of " + memory_name() + ": give more");
+  [[noreturn]] void throw_too_long(FoldKind kind) const {
+    throw Error(ErrorCode::no_space, "--" + std::string(name_of(kind)) + ": the values of key " +
+                                         in_quotes(options_.key_text(first_)) +
+                                         " are longer than " +
+                                         format_bytes(options_.most_collected_bytes) +
+                                         ", a sixteenth of " + memory_name() + ": give more");
   }
 
   const RowFoldOptions options_;
   bool appends_ = options_.count;
   std::vector<Column> columns_;
-  std::vector<const Column*> in_row_;  // of columns_, by index
+  std::vector<const Column*> in_row_;   // of columns_, by index
+  std::vector<std::string_view> keys_;  // of first_, for a group
   std::string first_;
   std::uint64_t rows_ = 0;
 };
@@ -265,6 +402,14 @@ std::unique_ptr<GroupFold> make_row_fold(const RowFoldOptions& options) {
 
 std::string folded_header(std::string_view header, const RowFoldOptions& options) {
   const std::string_view names = without_line_end(header);
+  if (options.keys_of_group) {
+    std::string of_group;
+    for (const std::string& name : options.names_of_group) {
+      if (&name != &options.names_of_group.front()) of_group.push_back(options.fields.separator);
+      append_field(name, options.fields, of_group);
+    }
+    return of_group.append(header.substr(names.size()));
+  }
   std::string folded(names);
   const auto append = [&](std::string_view name) {
     folded.push_back(options.fields.separator);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,12 @@ struct RowFoldOptions {
   std::vector<CsvFold> folds{};      // of columns that have been found
   std::vector<std::string> nulls{};  // texts that count as empty
   bool count = false;                // append the number of rows, as the last column
+  // If set, the row is the fields of these columns and those of `folds`, and nothing else.
+  std::optional<std::vector<std::size_t>> keys_of_group{};
+  std::vector<std::string> names_of_group{};  // with a header: those of all columns then
   // Of the header, if there is one: rows with fewer are filled up before columns are appended.
   std::size_t header_columns = 0;
-  // The longest field that --collect makes; a longer one is an error that names the key.
+  // Of values that a fold holds; more are an error that names the key.
   std::size_t most_collected_bytes = ~std::size_t{0};
   std::function<std::string(std::string_view row)> key_text{};
 };

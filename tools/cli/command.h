@@ -17,6 +17,7 @@ int run_sort(const CommandSpec& command, const Caller& caller,
              std::span<const std::string> arguments);
 int run_join(const CommandSpec& command, const Caller& caller,
              std::span<const std::string> arguments);
+int run_group(const Caller& caller, const ParsedOptions& options);
 int run_shuf(const Caller& caller, const ParsedOptions& options);
 int run_set(const Caller& caller, ParsedOptions options);
 int run_stand_in_join(const Caller& caller, std::span<const std::string> arguments);

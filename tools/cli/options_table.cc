@@ -121,6 +121,7 @@ const auto& all_commands() {
   static const std::array all{
       sort_command(),
       join_command(),
+      group_command(),
       shuf_command(),
       set_command(),
       CommandSpec{

@@ -18,6 +18,8 @@ CommandSpec sort_command();
 CommandSpec join_command();
 CommandSpec stand_in_join_command();
 
+// The command group (options_of_group.cc).
+CommandSpec group_command();
 // The command shuf (options_of_shuf.cc).
 CommandSpec shuf_command();
 // The command set (options_of_set.cc).

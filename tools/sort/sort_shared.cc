@@ -155,7 +155,7 @@ bool keep_order_option(const ParsedOptions& options) {
   std::vector<std::string> others = {"count", "merge", "part-by"};
   others.insert(others.end(), kFoldNames.begin(), kFoldNames.end());
   for (const std::string& other : others) {
-    if (options.has(other)) throw_usage(command, "--keep-order excludes --" + other);
+    if (options.given(other)) throw_usage(command, "--keep-order excludes --" + other);
   }
   if (!options.has("unique")) {
     throw_usage(command, "--keep-order needs -u: what would be sorted keeps no order");
@@ -170,7 +170,11 @@ std::vector<GivenFold> fold_options(const ParsedOptions& options) {
   std::vector<GivenFold> folds;
   for (const Argument& argument : options.arguments()) {
     const std::optional<FoldKind> kind = fold_kind(argument.string_key);
-    if (kind) folds.push_back({*kind, argument.value.front()});
+    if (kind == FoldKind::count) {
+      if (options.knows("by")) folds.push_back({*kind, ""});
+    } else if (kind) {
+      folds.push_back({*kind, argument.value.front()});
+    }
   }
   return folds;
 }
@@ -224,9 +228,22 @@ void set_records(const ParsedOptions& options, SortSpec& spec) {
                 "-r of rows needs a --key: the order of which column is to be reversed?");
   }
   spec.unique = options.given("unique");
-  spec.count = options.given("count");
+  spec.group = options.knows("by");
+  if (spec.group) {
+    spec.keys = options.values("by");
+    std::erase(spec.keys, "");
+  }
+  spec.count = options.given("count") && !spec.group;
   for (const GivenFold& fold : fold_options(options)) {
-    spec.folds.push_back(std::string(name_of(fold.kind)) + "=" + fold.field);
+    spec.folds.push_back(std::string(name_of(fold.kind)) +
+                         (fold.kind == FoldKind::count ? "" : "=" + fold.field));
+  }
+  if (is_rows && !spec.group && spec.keys.empty() && !options.given("part-by") &&
+      !spec.folds.empty()) {
+    const std::string fold = "--" + spec.folds.front();
+    throw_usage(options.command(), fold.substr(0, fold.find('=')) +
+                                       " needs a --key; for one row over all use xxl group " +
+                                       fold);
   }
   spec.header = options.has("header");
   spec.field_separator = options.value("field-separator", "");

@@ -5,11 +5,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/quote.h"
 #include "base/units.h"
 #include "record/csv_keys.h"
+#include "record/grouped_keys.h"
 #include "record/row_fold.h"
 
 namespace xxl {
@@ -18,12 +21,24 @@ namespace {
 // The keys, once they are known: names of columns are looked up in a header.
 struct Keys {
   CsvOrder order;
+  std::vector<std::string> names_of_groups;
   std::shared_ptr<const CsvKeys> made;
+  std::shared_ptr<const KeyExtractor> sorts_by;  // that, and within groups by values
 
   void make() {
-    check_folds(order);
-    check_folds_keep_key(order);
     made = make_csv_keys(order);
+    sorts_by = made;
+    if (!order.group) {
+      check_folds(order);
+      check_folds_keep_key(order);
+      return;
+    }
+    if (std::vector<CsvKey> within = keys_within_groups(order); !within.empty()) {
+      CsvOrder order_within = order;
+      order_within.keys = std::move(within);
+      order_within.folds.clear();
+      sorts_by = std::make_shared<GroupedKeys>(made, make_csv_keys(order_within));
+    }
   }
 };
 
@@ -88,6 +103,9 @@ void set_row_syntax(const CsvOrder& order, const JobOptions& job, RecordSyntax& 
 }
 
 void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
+  if (rows.order.group && !sort.part_by.empty()) {
+    throw Error(ErrorCode::usage, "groups cannot be cut into parts by a column: sort the output");
+  }
   if (rows.count && sort.syntax.header) check_no_column_is_named_count(rows.order);
   const auto keys = std::make_shared<Keys>();
   keys->order = rows.order;
@@ -100,22 +118,38 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
     sort.keys_of_header = [keys, path = sort.inputs.front()](std::string_view header) {
       resolve_columns(keys->order, header, path);
       keys->make();
-      return keys->made;
+      if (keys->order.group) keys->names_of_groups = names_of_groups(keys->order, header);
+      return keys->sorts_by;
     };
   } else {
     keys->make();
-    sort.keys = keys->made;
+    sort.keys = keys->sorts_by;
   }
   sort.malformed = [keys](std::string_view row) { return keys->made->check(row); };
-  if (!rows.count && rows.order.folds.empty()) return;
+  const bool group = rows.order.group;
+  if (!rows.count && rows.order.folds.empty() && !group) return;
   sort.unique = true;
+  sort.keys_have_groups = group && std::ranges::any_of(rows.order.folds, [](const CsvFold& fold) {
+                            return needs_order_of_values(fold.kind);
+                          });
+  if (group && rows.order.keys.empty()) {
+    sort.folds_to_one = true;
+    sort.merge_only |= !sort.keys_have_groups;  // all are in order
+  }
   const auto fold_options = [keys, most_bytes = sort.memory_bytes / kCollectedPart] {
     const CsvOrder& order = keys->order;
+    std::optional<std::vector<std::size_t>> keys_of_group;
+    if (order.group) {
+      keys_of_group.emplace();
+      for (const CsvKey& key : order.keys) keys_of_group->push_back(key.column.index);
+    }
     return RowFoldOptions{
         .fields = order.fields,
         .folds = order.folds,
         .nulls = order.nulls,
         .count = order.count,
+        .keys_of_group = std::move(keys_of_group),
+        .names_of_group = keys->names_of_groups,
         .header_columns = order.header_columns,
         .most_collected_bytes = most_bytes,
         .key_text = [keys](std::string_view row) { return key_text(keys->order, row); }};

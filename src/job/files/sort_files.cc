@@ -48,6 +48,7 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
       {"empty_last", job.empty_last, rows},
       {"nulls", !job.nulls.empty(), rows},
       {"invalid", job.invalid != "error", rows},
+      {"group", job.group, rows},
       {"skip_malformed", job.skip_malformed, rows},
       {"quotes", !job.quotes, rows},
   };
@@ -74,12 +75,15 @@ std::vector<GivenFold> folds_of(const SortJob& job) {
   for (const std::string& text : job.folds) {
     const std::size_t equals = text.find('=');
     const std::optional<FoldKind> kind = fold_kind(text.substr(0, equals));
-    if (!kind || equals == text.npos) {
-      throw Error(ErrorCode::usage, "SortJob::folds: '" + text +
-                                        "' is not FOLD=FIELD, FOLD being sum, min, max, mean, "
-                                        "first, last or collect");
+    const bool has_field = equals != text.npos;
+    if (!kind || has_field == (kind == FoldKind::count) || (is_of_groups(*kind) && !job.group)) {
+      throw Error(
+          ErrorCode::usage,
+          "SortJob::folds: '" + text +
+              "' is not FOLD=FIELD, FOLD being sum, min, max, mean, first, last or collect, "
+              "or with SortJob::group also median or count-distinct; or count alone");
     }
-    folds.push_back({*kind, text.substr(equals + 1)});
+    folds.push_back({*kind, has_field ? text.substr(equals + 1) : ""});
   }
   return folds;
 }
@@ -120,6 +124,11 @@ CsvOrder row_order(const SortJob& job) {
   order.invalid = *invalid;
   for (const auto& [kind, field] : folds_of(job)) {
     order.folds.push_back(parse_csv_fold(kind, field));
+  }
+  order.group = job.group;
+  if (job.group && job.count) order.folds.push_back(parse_csv_fold(FoldKind::count, ""));
+  if (job.group && order.keys.empty() && order.folds.empty()) {
+    throw Error(ErrorCode::usage, "groups need keys, or something to make of their rows");
   }
   return order;
 }
@@ -227,7 +236,9 @@ GeneralSortOptions general_options(const SortSpec& spec) {
       set_lines(spec, options);
       break;
     case TextKind::rows:
-      set_rows({.order = row_order(spec), .count = spec.count, .reverse = spec.reverse}, options);
+      set_rows(
+          {.order = row_order(spec), .count = spec.count && !spec.group, .reverse = spec.reverse},
+          options);
       break;
     case TextKind::none:
       set_records(spec, options);
@@ -268,10 +279,10 @@ SortReport sort_files(const SortJob& job) {
 
 OrderCheck check_order(const SortJob& job) {
   if (job.inputs.size() > 1 || job.merge_only || job.skip != 0 || job.limit || job.count ||
-      !job.sums.empty() || !job.folds.empty()) {
+      !job.sums.empty() || !job.folds.empty() || job.group) {
     throw Error(
         ErrorCode::usage,
-        "check_order takes one input, and no merge_only, skip, limit, count, sums or folds");
+        "check_order takes one input, and no merge_only, skip, limit, count, sums, folds or group");
   }
   return check_order(spec_of(job));
 }

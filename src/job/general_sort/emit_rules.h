@@ -6,10 +6,17 @@
 
 namespace xxl {
 
-// For the output of the whole sort.
-inline EmitRules emit_rules(const GeneralSortOptions& options) {
+inline GroupSelection group_selection(GroupRule rule, const GeneralSortOptions& options,
+                                      const KeyExtractor& keys) {
+  const KeyExtractor* const keys_of_groups = keys.keys_of_groups();
+  return keys_of_groups != nullptr ? GroupSelection(rule, keys_of_groups)
+                                   : GroupSelection(rule, options.tags);
+}
+
+// For the output of the whole sort. `keys` are what it sorts by, and must outlive the rules.
+inline EmitRules emit_rules(const GeneralSortOptions& options, const KeyExtractor& keys) {
   EmitRules rules;
-  rules.kept = GroupSelection(options.group_rule(), options.tags);
+  rules.kept = group_selection(options.group_rule(), options, keys);
   rules.fold = options.fold;
   rules.tag_bytes = options.tags.bytes();
   rules.skip = options.skip;
@@ -18,9 +25,9 @@ inline EmitRules emit_rules(const GeneralSortOptions& options) {
 }
 
 // For a run on the way there: leaves out only what no other run can make necessary.
-inline EmitRules emit_rules_of_run(const GeneralSortOptions& options) {
-  EmitRules rules = emit_rules(options);
-  rules.kept = GroupSelection(rule_of_run(options.group_rule()), options.tags);
+inline EmitRules emit_rules_of_run(const GeneralSortOptions& options, const KeyExtractor& keys) {
+  EmitRules rules = emit_rules(options, keys);
+  rules.kept = group_selection(rule_of_run(options.group_rule()), options, keys);
   rules.skip = 0;
   rules.limit = options.needed_of_run().value_or(kNoLimit);
   if (rules.fold) rules = {};  // in the end all records of a group are needed

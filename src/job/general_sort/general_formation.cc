@@ -467,7 +467,7 @@ void GeneralFormation::sort_chunk(const Chunk& chunk, unsigned thread) {
     }
     Formed formed{order, nullptr, nullptr, {}, 0};
     MultisetHash removed;
-    GroupSelection selection = emit_rules_of_run(context_.options).kept;
+    GroupSelection selection = emit_rules_of_run(context_.options, context_.keys()).kept;
     const std::size_t sorted = items.size();
     const std::size_t output_frame_bytes =
         context_.options.output_syntax().frame_bytes() - context_.options.dropped_bytes();

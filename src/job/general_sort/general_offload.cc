@@ -287,7 +287,7 @@ void GeneralOffload::end_input() {
 
 void GeneralOffload::take_slices() {
   if (sorter_ == nullptr || (state_ == State::holding && output_ == nullptr)) return;
-  const EmitRules rules = emit_rules(context_.options);
+  const EmitRules rules = emit_rules(context_.options, context_.keys());
   const bool in_order = rules.kept.has_groups() || rules.skip > 0 || rules.limit != kNoLimit;
   while (const auto slice = sorter_->next_slice()) {
     if (output_ != nullptr && !in_order) {
@@ -306,7 +306,7 @@ void GeneralOffload::emit_slice(const GeneralSorter::SortedSlice& slice) {
   last_emitted_ |= slice.last;
   const auto work = [this, slice, ticket = next_ticket_++] {
     GeneralEmission<PieceWriter> emission(
-        context_.keys(), context_.options.syntax, emit_rules(context_.options),
+        context_.keys(), context_.options.syntax, emit_rules(context_.options, context_.keys()),
         output_->begin(ticket, slice.text.size()), context_.options.syntax);
     emission.add(slice.text);
     const GeneralTotals& totals = emission.finish();
@@ -342,13 +342,13 @@ void GeneralOffload::write_slice(LeavingChunk& chunk, const GeneralSorter::Sorte
   if (chunk.target == nullptr) {
     if (output_ != nullptr) {
       chunk.target = std::make_unique<GeneralEmission<PieceWriter>>(
-          context_.keys(), options.syntax, emit_rules(options),
+          context_.keys(), options.syntax, emit_rules(options, context_.keys()),
           output_->begin_open_ended(next_ticket_), options.syntax);
     } else {
       chunk.run = std::make_unique<GeneralRun>();
       chunk.target = std::make_unique<GeneralEmission<GeneralRunWriter>>(
-          context_.keys(), options.syntax, emit_rules_of_run(options), *chunk.run, context_.keys(),
-          context_.scratch.get(), context_.memory.write_buffers(),
+          context_.keys(), options.syntax, emit_rules_of_run(options, context_.keys()), *chunk.run,
+          context_.keys(), context_.scratch.get(), context_.memory.write_buffers(),
           context_.memory.geometry().block_bytes);
     }
   }

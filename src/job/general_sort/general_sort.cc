@@ -101,6 +101,7 @@ class GeneralSorting final : public CallerSort {
   void merge_files();
   std::vector<std::unique_ptr<RecordCursor>> open_files(std::size_t first, std::size_t count);
   RecordMerge::OnDisorder on_disorder() const;
+  bool is_one_row_of_none() const;
   void write_merge(std::vector<std::unique_ptr<RecordCursor>> cursors,
                    RecordMerge::OnDisorder on_disorder = {});
   io::ReadBack::Reader reader_of_output();
@@ -356,7 +357,8 @@ void GeneralSorting::merge_formed() {
   const std::uint64_t bytes = cell_bytes(input_hash_.records, record_bytes, memory_);
   if (const std::size_t streams = part_streams(bytes); streams > 1) {
     merge_to_parts(bytes, streams);
-  } else if (merges_by_cells(sources_, record_bytes / bytes, memory_.geometry().table_bytes)) {
+  } else if (input_hash_.records != 0 &&
+             merges_by_cells(sources_, record_bytes / bytes, memory_.geometry().table_bytes)) {
     merge_cells(bytes, blocks);
   } else {
     write_merge(cursors_of(sources_, scratch_->opened(), blocks));
@@ -409,7 +411,7 @@ void GeneralSorting::write_sorted(GeneralOffload& offload, std::uint64_t record_
 
 void GeneralSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks,
                                  const KeyRange& range) {
-  const GeneralMergeOptions merge{options_.output_syntax(), emit_rules(options_),
+  const GeneralMergeOptions merge{options_.output_syntax(), emit_rules(options_, *keys_),
                                   options_.dropped_bytes(), &stopped_};
   CellEmitter emitter(merge, destination_.text(), destination_.tickets(), monitor_);
   GeneralMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
@@ -431,7 +433,7 @@ std::size_t GeneralSorting::part_streams(std::uint64_t cell_bytes) const {
 }
 
 void GeneralSorting::merge_to_parts(std::uint64_t cell_bytes, std::size_t streams) {
-  const GeneralMergeOptions merge{options_.output_syntax(), emit_rules(options_),
+  const GeneralMergeOptions merge{options_.output_syntax(), emit_rules(options_, *keys_),
                                   options_.dropped_bytes(), &stopped_};
   const auto extra_bytes = static_cast<std::ptrdiff_t>(merge.syntax.frame_bytes()) -
                            static_cast<std::ptrdiff_t>(merge.dropped_bytes);
@@ -520,12 +522,24 @@ void GeneralSorting::write_merge(std::vector<std::unique_ptr<RecordCursor>> curs
   RecordMerge merge(std::move(cursors), *keys_, options_.has_groups(), std::move(on_disorder));
   PieceWriter writer(destination_.text().begin_open_ended(destination_.tickets()++),
                      options_.output_syntax(), options_.dropped_bytes());
-  RecordEmitter emitter(writer, emit_rules(options_));
+  RecordEmitter emitter(writer, emit_rules(options_, *keys_));
   while (!stopped_ && merge.next() && emitter.add(merge.record(), merge.same_key())) {
     meter_.advance(merge.record().size() + 1);
   }
   totals_ += emitter.finish();
+  if (is_one_row_of_none()) {
+    std::string row;
+    options_.fold()->finish(row);
+    writer.add(row);
+    ++totals_.records_out;
+  }
   writer.finish();
+}
+
+// Whether a row is due though there are no records. Not if the inputs are without the header.
+bool GeneralSorting::is_one_row_of_none() const {
+  return options_.folds_to_one && input_hash_.records == 0 && options_.skip == 0 &&
+         options_.limit != 0 && (header_ || !options_.syntax.header);
 }
 
 void GeneralSorting::check() {

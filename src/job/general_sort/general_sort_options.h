@@ -33,6 +33,9 @@ struct GeneralSortOptions : JobOptions, ResultRange, RecordRules {
   GroupRule group_rule_of_inputs = GroupRule::all;
   // With unique: makes what folds the records of equal keys to one (--count, --sum); may be empty.
   std::function<std::unique_ptr<GroupFold>()> fold;
+  bool folds_to_one = false;  // all records are one group, which is there if they are none
+  // keys have keys_of_groups(). Without tags.
+  bool keys_have_groups = false;
   // If there are any, the order has to do with where records stand in the input (record_tags.h).
   // Without fold; with merge_only only those that tell inputs apart.
   RecordTags tags;
@@ -63,7 +66,7 @@ struct GeneralSortOptions : JobOptions, ResultRange, RecordRules {
   // Records from the start of a run that matter, if it is known that not all do: each is one of the
   // result, or the first of a group that is.
   std::optional<std::uint64_t> needed_of_run() const {
-    return group_rule_of_inputs == GroupRule::all ? needed() : std::nullopt;
+    return group_rule_of_inputs == GroupRule::all && !keys_have_groups ? needed() : std::nullopt;
   }
   // What is put in front of each record that is read; of what is in front then, what is not
   // written.

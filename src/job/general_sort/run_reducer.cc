@@ -152,7 +152,7 @@ GeneralRun& RunReducer::merge_to_run(std::vector<std::unique_ptr<RecordCursor>> 
     run = &runs_.emplace_back();
   }
   if (table == Table::in_scratch) GeneralScratch::begin_parts(*run);
-  const EmitRules rules = emit_rules_of_run(options_);
+  const EmitRules rules = emit_rules_of_run(options_, keys_);
   RecordMerge merge(std::move(cursors), keys_, rules.kept.has_groups(), std::move(on_disorder));
   GeneralRunWriter writer(*run, keys_, scratch_.get(), memory_.write_buffers(),
                           memory_.geometry().block_bytes);

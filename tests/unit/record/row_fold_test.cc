@@ -77,6 +77,37 @@ TEST_F(RowFoldTest, compares_values_of_a_type) {
             "\"a\",2024-01-01,c,2023-12-31T23:00-02:00");
 }
 
+TEST_F(RowFoldTest, makes_rows_of_the_keys_and_folds_of_groups) {
+  options_.keys_of_group = {2, 0};
+  add(FoldKind::count, "");
+  add(FoldKind::sum, "2");
+  EXPECT_EQ(folded({"a,1,\"x,y\"\r", "a,2,\"x,y\"\r"}), "\"x,y\",a,2,3\r");
+  EXPECT_EQ(folded({"b,,"}), ",b,1,");
+  options_.names_of_group = {"t", "k", "count", "sum(v,w)"};
+  EXPECT_EQ(folded_header("k,\"v,w\",t\r", options_), "t,k,count,\"sum(v,w)\"\r");
+}
+
+TEST_F(RowFoldTest, makes_a_row_of_no_records) {
+  options_.keys_of_group.emplace();
+  add(FoldKind::count, "");
+  add(FoldKind::median, "1");
+  add(FoldKind::count_distinct, "1");
+  std::string out;
+  make_row_fold(options_)->finish(out);
+  EXPECT_EQ(out, "0,,0");
+}
+
+TEST_F(RowFoldTest, finds_the_middle_of_ascending_values_and_how_many_differ) {
+  options_.keys_of_group.emplace();
+  add(FoldKind::median, "1");
+  add(FoldKind::count_distinct, "1:number");
+  EXPECT_EQ(folded({"", " 1 ", "1.0", "3"}), "1.0,2");
+  EXPECT_EQ(folded({"1", "1", "2", "2"}), "1.5,2");
+  EXPECT_EQ(folded({"-1", "2.5", "2.5", "1e1"}), "2.5,3");
+  EXPECT_EQ(folded({"7"}), "7,1");
+  EXPECT_EQ(folded({""}), ",0");
+}
+
 TEST_F(RowFoldTest, of_a_key_whose_values_are_too_long_names_it) {
   add(FoldKind::collect, "2");
   options_.most_collected_bytes = 5;

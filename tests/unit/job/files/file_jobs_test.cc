@@ -96,6 +96,20 @@ TEST_F(FileJobs, SortRows) {
             "1\n2\nNA\n");
 }
 
+TEST_F(FileJobs, GroupRows) {
+  EXPECT_EQ(sorted({.record = "csv",
+                    .keys = {"k"},
+                    .folds = {"max=n:most", "count", "sum=n"},
+                    .header = true,
+                    .group = true},
+                   "n,k\n1,b\n2,a\n3,b\n"),
+            "k,most,count,sum(n)\na,2,1,2\nb,3,2,4\n");
+  EXPECT_EQ(sorted({.record = "csv", .count = true, .folds = {"median=1"}, .group = true},
+                   "3\n10\n2\n4\n"),
+            "3.5,4\n");
+  EXPECT_EQ(sorted({.record = "csv", .keys = {"1"}, .group = true}, "b,1\na,2\nb,3\n"), "a\nb\n");
+}
+
 TEST_F(FileJobs, SortRecordsOfAFixedSize) {
   EXPECT_EQ(sorted({.record = "fixed:2"}, "bxay"), "aybx");
   EXPECT_EQ(sorted({.record = "fixed:2", .keys = {"1:u8:asc"}, .reverse = true}, "bxay"), "bxay");
@@ -158,7 +172,13 @@ TEST_F(FileJobs, MembersOfOtherRecordsAreRefused) {
   EXPECT_EQ(sort_message({.folds = {"max=2"}}), "SortJob::folds is not for records of lines");
   EXPECT_EQ(sort_message({.record = "u64", .folds = {"most=2"}}),
             "SortJob::folds: 'most=2' is not FOLD=FIELD, FOLD being sum, min, max, mean, first, "
-            "last or collect");
+            "last or collect, or with SortJob::group also median or count-distinct; or count "
+            "alone");
+  EXPECT_EQ(sort_message({.record = "u64", .group = true}),
+            "SortJob::group is not for records of u64");
+  EXPECT_EQ(sort_message({.record = "csv", .group = true}),
+            "groups need keys, or something to make of their rows");
+  EXPECT_NE(sort_message({.record = "csv", .keys = {"1"}, .folds = {"median=2"}}), "");
   EXPECT_EQ(sort_message({.record = "kv64", .folds = {"collect=8:u64"}}),
             "invalid --collect '8:u64': records of a fixed size have no room for all values");
   EXPECT_EQ(sort_message({.flags = "q"}),
