@@ -208,7 +208,8 @@ TEST_F(FileJobs, PlanAndCheckTellBeforeAnythingIsWritten) {
   EXPECT_EQ(check.text, "a");
   job.inputs.push_back("more");
   EXPECT_EQ(message_of([&] { check_order(job); }),
-            "check_order takes one input, and no merge_only, skip, limit, count, sums or folds");
+            "check_order takes one input, and no merge_only, skip, limit, count, sums, folds or "
+            "group");
   EXPECT_EQ(read(path("output")), "");
 }
 
