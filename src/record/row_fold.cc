@@ -185,8 +185,12 @@ class DistinctFold : public ColumnFold {
 // needed any more. Empty fields do not count.
 class MedianFold : public ColumnFold {
  public:
-  MedianFold(const ColumnValues& values, FieldSyntax syntax, std::size_t most_bytes)
-      : values_(values), syntax_(syntax), most_bytes_(most_bytes) {}
+  MedianFold(const ColumnValues& values, FieldSyntax syntax, std::size_t most_bytes,
+             bool keeps_malformed)
+      : values_(values),
+        syntax_(syntax),
+        most_bytes_(most_bytes),
+        keeps_malformed_(keeps_malformed) {}
 
   void clear() override {
     upper_.clear();
@@ -194,7 +198,7 @@ class MedianFold : public ColumnFold {
     numbers_ = passed_ = 0;
   }
   bool add(const FieldSpan& field) override {
-    if (values_.is_empty(field)) return true;
+    if (values_.is_empty(field) || (keeps_malformed_ && !values_.number(field))) return true;
     ++numbers_;
     if (!upper_.empty() && upper_.back().text == field.content) {
       ++upper_.back().count;
@@ -239,6 +243,7 @@ class MedianFold : public ColumnFold {
   const ColumnValues values_;
   const FieldSyntax syntax_;
   const std::size_t most_bytes_;
+  const bool keeps_malformed_;
   std::deque<Value> upper_;  // from the middle on
   std::size_t bytes_ = 0;    // that they take
   std::uint64_t numbers_ = 0;
@@ -263,7 +268,8 @@ std::unique_ptr<ColumnFold> make_column_fold(const CsvFold& fold, const RowFoldO
     case FoldKind::count_distinct:
       return std::make_unique<DistinctFold>(values);
     case FoldKind::median:
-      return std::make_unique<MedianFold>(values, options.fields, options.most_collected_bytes);
+      return std::make_unique<MedianFold>(values, options.fields, options.most_collected_bytes,
+                                          options.keeps_malformed);
     case FoldKind::collect:
       break;
   }
