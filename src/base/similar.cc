@@ -37,7 +37,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string_view most_similar(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view found;
-  std::size_t least = (word.size() + 2) / 3 + 1;
+  std::size_t least = word.size() / 3 + 1;
   for (const std::string_view candidate : candidates) {
     if (std::max(word.size(), candidate.size()) > kMostLetters) continue;
     const std::size_t changes = distance(word, candidate);
