@@ -19,7 +19,7 @@ tests/cli/run.py --xxl build-release/bin/xxl -j "$jobs" --junit "$results/cli.xm
 
 # These run one small process after the other, and wait for disks in between: twice as many as there
 # are processors side by side, the longest first. Those that need settings of the machine or a user of their own run alone.
-programs=(sort_differential join_differential differential shuffles long_lines faults parts verified memory_advice recipes)
+programs=(sort_differential join_differential differential shuffles groups long_lines faults parts verified memory_advice recipes)
 alone=(output_file limits)
 run_program() {
   local log=$results/$1.log many=()

@@ -148,8 +148,7 @@ def rows_case(rng, large):
         if presorted in (side, "both"):
             table.rows = in_order(table, types, descending)
     line_end = "\r\n" if rng.random() < 0.1 else "\n"
-    if header:
-        arguments.append("--header")
+    arguments.append("--header" if header else "--no-header")
     specs = ([], [])
     for side, table in ((1, r), (2, s)):
         names = [value_of(name) for name in table.names]
