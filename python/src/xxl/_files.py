@@ -10,20 +10,20 @@ from typing import Any, Literal, Union
 
 from . import _core
 from ._arguments import (
-    Device,
-    How,
-    OnProgress,
-    Path,
-    Size,
     check_callback,
     check_words,
     count,
+    Device,
+    How,
     is_path,
     key_list,
     means,
     one_of,
+    OnProgress,
+    Path,
     path_bytes,
     path_list,
+    Size,
 )
 from ._errors import UsageError
 

@@ -86,9 +86,11 @@ void check_no_column_is_named_count(const CsvOrder& order) {
 // Without a header, the first row says how many fields rows have.
 void count_fields(Keys& keys, std::string_view first_row) {
   if (keys.fields) return;
-  RowFields fields;
-  fields.parse(first_row, keys.order.fields);
-  keys.fields = fields.fault() ? 0 : fields.size();
+  std::size_t count = 0;
+  const RowFault fault =
+      visit_fields(first_row, keys.order.fields,
+                   [&count](std::size_t, const FieldSpan&) { return ++count > 0; });
+  keys.fields = fault ? 0 : count;
 }
 
 }  // namespace
