@@ -228,7 +228,7 @@ def test_bad_joins_of_arrays():
     with pytest.raises(xxl.UsageError, match="types"):
         xxl.join_arrays(a.astype("M8[s]"), a.astype("M8[ns]"))
     with pytest.raises(xxl.UsageError):
-        xxl.join_arrays(a, a, how="outer")
+        xxl.join_arrays(a, a, how="sideways")
     with pytest.raises(xxl.UsageError, match="float16"):
         xxl.join_arrays(a.astype("f2"), a.astype("f2"))
     with pytest.raises(xxl.UsageError):

@@ -377,7 +377,7 @@ def test_joins_a_table_in_memory_with_a_reader():
 @pytest.mark.parametrize("options", [
     {}, {"left_on": "id"}, {"on": "id", "left_on": "id"}, {"left_on": ["id", "name"],
                                                          "right_on": "id"},
-    {"on": []}, {"on": "id", "how": "outer"}, {"on": "nothing"},
+    {"on": []}, {"on": "id", "how": "sideways"}, {"on": "nothing"},
 ])
 def test_bad_joins_are_usage_errors(options):
     with pytest.raises(xxl.UsageError):
