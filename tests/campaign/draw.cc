@@ -57,7 +57,8 @@ void draw_two_formats(Job& job, Random& random) {
                           std::to_string(end + random.pick({0UL, 1UL, 4UL, 8UL, 40UL, 200UL})));
     for (std::size_t i = 0; i < types.size(); ++i) {
       const bool may_turn = !types[i].starts_with("bytes") && types[i] != "u8";
-      job.options.push_back("--key" + side + "=" + std::to_string(offsets[i]) + ":" + types[i] +
+      job.options.push_back((side == "1" ? "--left-on=" : "--right-on=") +
+                            std::to_string(offsets[i]) + ":" + types[i] +
                             (may_turn && random.one_in(3) ? "be" : "") + orders[i]);
     }
   }

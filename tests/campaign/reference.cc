@@ -88,7 +88,7 @@ std::vector<std::string> ordering_options(const Job& job, unsigned side) {
     return ordering;
   }
   const bool lines = kind_of(job) == Kind::lines;
-  const std::string own = "--key" + std::to_string(side);
+  const std::string own = side == 1 ? "--left-on" : "--right-on";
   const std::string digit{'-', static_cast<char>('0' + side)};
   bool keyed = false;
   const auto add_key = [&](const std::string& key) {
