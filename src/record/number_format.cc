@@ -16,10 +16,6 @@ constexpr std::array<std::string_view, 5> kMarks = {".", ",", "'", "_", "\xe2\x8
 constexpr std::string_view kMinus = "\xe2\x88\x92";  // U+2212
 constexpr std::size_t kGroup = 3;
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 bool is_blank(std::string_view mark) {
   return std::find(kBlanks.begin(), kBlanks.end(), mark) != kBlanks.end();
 }

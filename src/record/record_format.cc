@@ -78,7 +78,7 @@ RecordFormat parse_record_format(std::string_view spec, std::string_view also) {
   } else {
     if (spec.starts_with("csv:") || spec.starts_with("tsv:")) {
       throw Error(ErrorCode::usage, "unknown record type '" + std::string(spec) +
-                                        "': give the separator with -t, as in --record=csv -t ';'");
+                                        "': give the separator with -t, as in --csv -t ';'");
     }
     if (spec == "fixed") {
       throw Error(ErrorCode::usage, "--record=fixed needs a size, as in --record=fixed:32");

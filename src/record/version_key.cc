@@ -9,10 +9,6 @@
 namespace xxl {
 namespace {
 
-constexpr bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 enum Token : unsigned char {
   kTilde = 1,
   kZeroBeforeTilde,

@@ -177,8 +177,7 @@ std::vector<std::string> split_words(std::string_view text) {
 
 Drawn how_drawn(const OptionSpec& option) {
   const std::string key = option.key();
-  const bool is_another_name = !option.as.empty() || option.help.empty();
-  if (is_another_name) return Drawn::never;
+  if (option.set_by_command) return Drawn::never;
   if (std::ranges::find(kNever, key) != kNever.end()) return Drawn::never;
   if (std::ranges::find(kWithJob, key) != kWithJob.end()) return Drawn::with_job;
   return Drawn::from_table;

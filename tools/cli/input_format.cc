@@ -96,28 +96,42 @@ Hints hints_of(const ParsedOptions& options) {
   return hints;
 }
 
-std::string_view format_of_inputs(const ParsedOptions& options) {
+// The format of all inputs that tell theirs. Throws Error{usage} if they differ.
+std::string_view format_of_inputs(const ParsedOptions& options, std::string& first) {
   std::string_view format;
-  const std::string* first = nullptr;
   for (const std::string& input : options.operands()) {
     const std::string_view other = format_of_input(input);
-    if (first != nullptr && other != format && !(other.empty() && !is_columnar(format))) {
-      throw_usage(options.command(), quote_controls(*first) + " and " + quote_controls(input) +
-                                         " are files of different formats: if they are not, say "
-                                         "which one with --format");
+    if (other.empty() || other == format) continue;
+    if (!format.empty()) {
+      throw_usage(options.command(), quote_controls(first) + " and " + quote_controls(input) +
+                                         " look like files of different formats: say which one "
+                                         "with --format");
     }
-    if (first == nullptr) format = other;
-    if (first == nullptr) first = &input;
+    format = other;
+    first = input;
   }
+  return format;
+}
+
+// The format of inputs without --format; empty: lines. Throws Error{usage} if it would be a guess.
+std::string_view resolved_format(const ParsedOptions& options) {
+  std::string input;
+  const std::string_view format = format_of_inputs(options, input);
   if (format.empty() || is_columnar(format)) return format;
   const Hints hints = hints_of(options);
+  const std::string looks = quote_controls(input) + " looks like a ";
+  if (format == "jsonl") {  // whose lines can be sorted and shuffled as text
+    if (hints.of_lines || options.command().name == "shuf") return {};
+    throw_usage(options.command(),
+                looks +
+                    "file of JSON lines, whose members cannot be keys yet: add --format=lines "
+                    "to sort its lines as text");
+  }
   if (hints.of_rows) return format;
   if (hints.of_lines) return {};
-  throw_usage(options.command(), quote_controls(*first) + " looks like " +
-                                     (format == "csv"   ? "a CSV file: add --csv"
-                                      : format == "tsv" ? "a TSV file: add --tsv"
-                                                        : "a file of JSON lines: add --jsonl") +
-                                     " (or --format=lines)");
+  throw_usage(options.command(),
+              looks + (format == "csv" ? "CSV file: add --csv" : "TSV file: add --tsv") +
+                  " (or --format=lines)");
 }
 
 }  // namespace
@@ -138,7 +152,7 @@ void resolve_format(const Caller& caller, ParsedOptions& options) {
   if (caller.stands_in || options.has_mistake() || options.asks_for_text()) return;
   const bool has_sides = options.has("record1") || options.has("record2");
   if (!options.has("format") && !has_sides) {
-    const std::string_view format = format_of_inputs(options);
+    const std::string_view format = resolved_format(options);
     if (!format.empty()) options.set("format", std::string(format));
   }
   const bool is_rows = text_kind(options.value("format", "lines")) == TextKind::rows;

@@ -58,9 +58,9 @@ void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
     const bool is_order = whose == Scope::lines && line_order_word(what) != nullptr;
     throw_usage(options.command(),
                 what + " is for " + std::string(text_of(whose).in_message) +
-                    " only, not for --record=" + record +
+                    " only, not for --format=" + record +
                     (of_columns && is_order             ? line_order_word(what)
-                     : record == "lines" && is_for_rows ? ": for a CSV file add --record=csv"
+                     : record == "lines" && is_for_rows ? ": for a CSV file add --csv"
                                                         : ""));
   };
   for (const OptionSpec& option : options.command().options) {

@@ -43,9 +43,7 @@ struct OptionSpec {
   std::string_view group = {};    // its title in help
   std::string_view help = {};     // one line; empty: it is accepted, ignored and not shown
   std::string_view details = {};  // more for the manual page
-  // Another name: the key of the option that this one stands for. Without a value of its own it
-  // gives that option `implied`, if there is any. Unknown to the drop-ins for sort(1) and join(1).
-  std::string_view as = {};
+  bool set_by_command = false;    // the command sets it itself: the command line cannot
 
   // The name by which parsed options are looked up: "output", or "-c" without a long name.
   std::string key() const;
@@ -69,12 +67,13 @@ constexpr OptionSpec option(std::string_view group, std::string_view synopsis,
   return rest;
 }
 
-// Another name for the option with the key `as`: "--memory=SIZE"; "--csv", which gives it
-// `implied`.
-constexpr OptionSpec alias(std::string_view synopsis, std::string_view as,
-                           std::string_view implied = {}) {
-  return option({}, synopsis, {}, {.implied = implied, .as = as});
-}
+// Another name for an option, of every command that has that option and none of this name. Unknown
+// to the drop-ins for sort(1) and join(1).
+struct OtherName {
+  std::string_view name;        // without dashes
+  std::string_view key;         // of the option
+  std::string_view value = {};  // that it gives; empty: it needs one if the option does
+};
 
 // A titled part of a manual page. Paragraphs are separated by empty lines; lines that start with
 // two blanks are set verbatim.

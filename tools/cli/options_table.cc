@@ -12,8 +12,6 @@ namespace {
 constexpr std::array kGenOptions{
     option(kOptions, "--format=FORMAT", "what a record is (see RECORDS; default: gensort)",
            {.words = kRecordWords}),
-    alias("--record=FORMAT", "format"),
-    alias("--threads=N", "parallel"),
     option(kOptions, "--key=SPEC", "where the keys are: OFFSET:TYPE[:desc] (see KEYS); repeatable",
            {.details = "The distribution is that of the first key."}),
     option(kOptions, "-a, --ascii", "gensort records as text instead of binary"),
@@ -37,8 +35,6 @@ constexpr std::array kGenOptions{
 
 constexpr std::array kValidateOptions{
     option(kOptions, "--format=FORMAT", "what a record is (see RECORDS)", {.words = kRecordWords}),
-    alias("--record=FORMAT", "format"),
-    alias("--threads=N", "parallel"),
     kKey,
     kReverse,
     kParallel,
@@ -176,6 +172,33 @@ constexpr CommandSpec kOtherCommands[] = {
                 .sections = {}},
 };
 
+constexpr OtherName kOtherNames[] = {
+    {"csv", "format", "csv"},
+    {"tsv", "format", "tsv"},
+    {"parquet", "format", "parquet"},
+    {"arrow", "format", "arrow"},
+    {"record", "format"},
+    {"memory", "buffer-size"},
+    {"scratch", "temporary-directory"},
+    {"tmp", "temporary-directory"},
+    {"threads", "parallel"},
+    {"by", "key"},
+    {"key", "on"},
+    {"desc", "reverse"},
+    {"descending", "reverse"},
+    {"sep", "field-separator"},
+    {"sep", "-t"},
+    {"separator", "field-separator"},
+    {"separator", "-t"},
+    {"delimiter", "field-separator"},
+    {"delimiter", "-t"},
+    {"distinct", "unique"},
+    {"unique", "once"},
+    {"dupes", "repeated"},
+    {"offset", "skip"},
+    {"dry-run", "explain"},
+};
+
 // Made when first asked for: sort's part lies in another file.
 const auto& all_commands() {
   static const std::vector<CommandSpec> all = [] {
@@ -212,6 +235,10 @@ OptionSpec as_sort(std::string_view key, std::string_view group, Scope scope) {
 OptionSpec with_details(OptionSpec option, std::string_view details) {
   option.details = details;
   return option;
+}
+
+std::span<const OtherName> other_names() {
+  return kOtherNames;
 }
 
 std::span<const CommandSpec> commands() {

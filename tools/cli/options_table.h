@@ -26,6 +26,9 @@ CommandSpec shuf_command();
 // The commands that are a sort with some options set (options_of_sorts.cc).
 std::vector<CommandSpec> sort_like_commands();
 
+// Other names for options: --csv is --format=csv, --memory is --buffer-size.
+std::span<const OtherName> other_names();
+
 // All commands, in the order of the help text.
 std::span<const CommandSpec> commands();
 

@@ -21,7 +21,6 @@ using Values = std::vector<std::string>;
 po::options_description describe(const CommandSpec& command) {
   po::options_description description;
   for (const OptionSpec& option : command.options) {
-    if (!option.as.empty()) continue;
     std::string names(option.long_name);
     if (option.short_name != 0) names.append(1, ',').append(1, option.short_name);
     auto* const value = po::value<Values>();
@@ -48,13 +47,14 @@ class Scanner {
 
  private:
   const std::string& next();
-  bool is_known(const OptionSpec& option) const { return option.as.empty() || !caller_.stands_in; }
   void scan_operands(std::vector<Argument>& found);
   Argument scan_long();
   void scan_bundle(std::vector<Argument>& found);
   Argument take_option(const OptionSpec& option, const std::string& argument,
                        std::optional<std::string> value, const std::string& complaint);
   const OptionSpec& find_long(std::string_view name, const std::string& argument) const;
+  const OtherName* find_other(std::string_view name) const;
+  const OptionSpec* find_key(std::string_view key) const;
   const OptionSpec& find_short(char letter) const;
   [[noreturn]] void fail(const std::string& message) const {
     throw CommandLineError(message + hint_line(caller_), caller_.error_status);
@@ -101,9 +101,8 @@ void Scanner::scan_operands(std::vector<Argument>& found) {
 // An option in `argument`, with the value that was found there, or the one that follows.
 Argument Scanner::take_option(const OptionSpec& option, const std::string& argument,
                               std::optional<std::string> value, const std::string& complaint) {
-  Argument given(option.as.empty() ? option.key() : std::string(option.as), {});
+  Argument given(option.key(), {});
   given.original_tokens = {argument};
-  if (!option.as.empty() && !option.implied.empty()) value = option.implied;
   if (!value && option.value == ValueKind::optional) value = option.implied;
   if (!value && option.value == ValueKind::number && !rest_.empty() && !is_number(rest_.front())) {
     value = "";
@@ -129,7 +128,7 @@ bool is_option_elsewhere(std::string_view name) {
 // that --part-by is not taken for --part-bytes where there is no such option.
 const OptionSpec& Scanner::find_long(std::string_view name, const std::string& argument) const {
   for (const OptionSpec& option : command_.options) {
-    if (option.long_name == name && !name.empty() && is_known(option)) return option;
+    if (option.long_name == name && !name.empty() && !option.set_by_command) return option;
   }
   for (const bool standard : {true, false}) {
     if (!standard && is_option_elsewhere(name)) break;
@@ -137,7 +136,8 @@ const OptionSpec& Scanner::find_long(std::string_view name, const std::string& a
     std::string possibilities;
     std::size_t matches = 0;
     for (const OptionSpec& option : command_.options) {
-      if (option.standard != standard || option.long_name.empty() || !is_known(option)) continue;
+      if (option.standard != standard || option.long_name.empty() || option.set_by_command)
+        continue;
       if (!option.long_name.starts_with(name)) continue;
       found = &option;
       possibilities.append(" '--").append(option.long_name).append("'");
@@ -147,14 +147,38 @@ const OptionSpec& Scanner::find_long(std::string_view name, const std::string& a
     if (matches > 1) fail("option '" + argument + "' is ambiguous; possibilities:" + possibilities);
   }
   std::vector<std::string_view> names;
-  for (const OptionSpec& option : command_.options) names.push_back(option.long_name);
+  for (const OptionSpec& option : command_.options) {
+    if (!option.set_by_command) names.push_back(option.long_name);
+  }
+  for (const OtherName& other : other_names()) {
+    if (find_key(other.key) != nullptr) names.push_back(other.name);
+  }
   fail("unrecognized option '" + argument + "'" +
        (caller_.stands_in ? "" : did_you_mean(name, names, "--")));
 }
 
+// Another name for one of the command's options, or nullptr.
+const OtherName* Scanner::find_other(std::string_view name) const {
+  if (caller_.stands_in) return nullptr;
+  for (const OptionSpec& option : command_.options) {
+    if (option.long_name == name && !option.set_by_command) return nullptr;
+  }
+  for (const OtherName& other : other_names()) {
+    if (other.name == name && find_key(other.key) != nullptr) return &other;
+  }
+  return nullptr;
+}
+
+const OptionSpec* Scanner::find_key(std::string_view key) const {
+  for (const OptionSpec& option : command_.options) {
+    if (option.key() == key && !option.set_by_command) return &option;
+  }
+  return nullptr;
+}
+
 const OptionSpec& Scanner::find_short(char letter) const {
   for (const OptionSpec& option : command_.options) {
-    if (option.short_name == letter && is_known(option)) return option;
+    if (option.short_name == letter) return option;
   }
   fail(std::string("invalid option -- '") + letter + "'");
 }
@@ -162,11 +186,16 @@ const OptionSpec& Scanner::find_short(char letter) const {
 Argument Scanner::scan_long() {
   const std::string& argument = next();
   const std::size_t equals = argument.find('=');
-  const OptionSpec& option = find_long(std::string_view(argument).substr(2, equals - 2), argument);
-  const std::string shown = "option '--" + std::string(option.long_name) + "'";
+  const std::string_view name = std::string_view(argument).substr(2, equals - 2);
+  const OtherName* const other = find_other(name);
+  const OptionSpec& option = other != nullptr ? *find_key(other->key) : find_long(name, argument);
+  const std::string shown =
+      "option '--" + std::string(other != nullptr ? other->name : option.long_name) + "'";
   std::optional<std::string> value;
+  const bool has_value = other != nullptr && !other->value.empty();
+  if (has_value) value = other->value;
   if (equals != std::string::npos) {
-    if (option.value == ValueKind::none) fail(shown + " doesn't allow an argument");
+    if (has_value || option.value == ValueKind::none) fail(shown + " doesn't allow an argument");
     value = argument.substr(equals + 1);
   }
   Argument given = take_option(option, argument, value, shown + " requires an argument");
@@ -247,7 +276,7 @@ bool ParsedOptions::asks_for_text() const {
 
 const OptionSpec* ParsedOptions::find(std::string_view key) const {
   for (const OptionSpec& option : command_->options) {
-    if (option.as.empty() && option.key() == key) return &option;
+    if (option.key() == key) return &option;
   }
   return nullptr;
 }

@@ -66,19 +66,6 @@ constexpr std::array kJoinOptions{
                        "lines are missing, unless they are keys."}),
 
     kFormat,
-    alias("--csv", "format", "csv"),
-    alias("--tsv", "format", "tsv"),
-    alias("--parquet", "format", "parquet"),
-    alias("--arrow", "format", "arrow"),
-    alias("--record=FORMAT", "format"),
-    alias("--memory=SIZE", "buffer-size"),
-    alias("--scratch=DIR", "temporary-directory"),
-    alias("--tmp=DIR", "temporary-directory"),
-    alias("--threads=N", "parallel"),
-    alias("--sep=SEP", "-t"),
-    alias("--separator=SEP", "-t"),
-    alias("--delimiter=SEP", "-t"),
-    alias("--dry-run", "explain"),
     option(kWhat, "--no-header", "the first rows are data: CSV and TSV files have no header",
            {.scope = Scope::rows}),
     option(kWhat, "--record1=SPEC", "what a left record is, if the right ones are others",
@@ -90,7 +77,6 @@ constexpr std::array kJoinOptions{
                        "option may be repeated. A key is required for CSV, TSV, Parquet and Arrow. "
                        "Without one, lines are joined on their first field, binary records on the "
                        "key of their type."}),
-    alias("--key=KEYS", "on"),
     option(kWhat, "--left-on=KEYS", "what to join by on the left, if the right has other names",
            {.details = "Both sides have as many keys, of the same types and directions."}),
     option(kWhat, "--right-on=KEYS", "what to join by on the right"),
@@ -293,7 +279,7 @@ constexpr std::array kJoinSections{
     Section{
         "EXAMPLES",
         "  xxl join -a1 --layout=auto -e - users.txt orders.txt\n"
-        "  xxl join --record=csv --header --left-on=id --right-on=user_id users.csv orders.csv\n"
+        "  xxl join --csv --left-on=id --right-on=user_id users.csv orders.csv\n"
         "  xxl join --record=parquet --left-on=id --right-on=user users.parquet orders.parquet\n"
         "      --how=left --output=both.parquet\n"
         "  xxl join --record=kv64 --how=semi --presorted=1 big.bin small.bin\n"},

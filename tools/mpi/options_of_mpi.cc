@@ -164,9 +164,6 @@ std::vector<OptionSpec> options_for_ranks(const CommandSpec& command, std::strin
   std::istringstream words{std::string(keys)};
   for (std::string key; words >> key;) {
     options.push_back(for_ranks(option_of(command, key)));
-    for (const OptionSpec& other : command.options) {
-      if (other.as == key) options.push_back(other);
-    }
   }
   return options;
 }

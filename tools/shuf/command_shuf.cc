@@ -67,7 +67,7 @@ int run_shuf(const Caller& caller, ParsedOptions options) {
   if (is_columns(record)) {
     throw_usage(
         options.command(),
-        "shuf is for lines, rows of CSV and TSV and binary records, not for --record=" + record);
+        "shuf is for lines, rows of CSV and TSV and binary records, not for --format=" + record);
   }
   SortSpec shuffle = sort_spec(caller, options);
   set_head_count(options, shuffle);

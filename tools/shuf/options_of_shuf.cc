@@ -38,16 +38,6 @@ const auto& shuf_options() {
                   "and on nothing else: not on -S, --parallel, or whether the input is a file or "
                   "a pipe. Without a seed it is another one each time."}),
       as_sort("format", kShuffling),
-      alias("--csv", "format", "csv"),
-      alias("--tsv", "format", "tsv"),
-      alias("--record=FORMAT", "format"),
-      alias("--memory=SIZE", "buffer-size"),
-      alias("--scratch=DIR", "temporary-directory"),
-      alias("--tmp=DIR", "temporary-directory"),
-      alias("--threads=N", "parallel"),
-      alias("--sep=SEP", "field-separator"),
-      alias("--offset=N", "skip"),
-      alias("--dry-run", "explain"),
       as_sort("no-header", kShuffling, Scope::rows),
       option(kShuffling, "--header",
              "the first record of each input is a header: keep the first one in front",
@@ -96,7 +86,7 @@ constexpr std::array kShufSections{
             "       be written itself\n"},
     Section{"EXAMPLES",
             "  xxl shuf lines -o shuffled\n"
-            "  xxl shuf -n 1000 --header --record=csv people.csv\n"
+            "  xxl shuf -n 1000 --csv people.csv\n"
             "  xxl shuf --seed=42 -S 4G train/*.jsonl -o shards/ --parts=64\n"
             "  xxl shuf --seed=42 --limit=9999 all -o test\n"
             "  xxl shuf --seed=42 --skip=9999 all -o train\n"

@@ -237,7 +237,7 @@ void LineArgumentParser::add_key(const Argument& given) {
     const bool is_column = value.find(':') != value.npos || (!value.empty() && !is_digit(value[0]));
     if (caller_.stands_in || !is_column) throw;
     throw Error(error.code(), quoted_for_message(value) +
-                                  " is not a field of lines: for a CSV file add --record=csv, for "
+                                  " is not a field of lines: for a CSV file add --csv, for "
                                   "binary records --record=TYPE");
   }
 }

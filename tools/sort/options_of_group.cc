@@ -47,8 +47,7 @@ const std::vector<OptionSpec>& group_options() {
     std::vector<OptionSpec> made(kOwnOptions.begin(), kOwnOptions.end());
     for (OptionSpec option : sort_command().options) {
       if (!overlap(option.scope, Scope::rows)) continue;
-      const std::string key = option.as.empty() ? option.key() : std::string(option.as);
-      if (std::ranges::find(kNotOfGroups, key) != std::end(kNotOfGroups)) continue;
+      if (std::ranges::find(kNotOfGroups, option.key()) != std::end(kNotOfGroups)) continue;
       option.standard = false;
       made.push_back(option);
     }

@@ -122,24 +122,6 @@ constexpr std::array kSortOptions{
     option(kDoing, "-C", "like -c, but say nothing", {.scope = Scope::records}),
 
     kFormat,
-    alias("--csv", "format", "csv"),
-    alias("--tsv", "format", "tsv"),
-    alias("--parquet", "format", "parquet"),
-    alias("--arrow", "format", "arrow"),
-    alias("--record=FORMAT", "format"),
-    alias("--memory=SIZE", "buffer-size"),
-    alias("--scratch=DIR", "temporary-directory"),
-    alias("--tmp=DIR", "temporary-directory"),
-    alias("--threads=N", "parallel"),
-    alias("--by=KEY", "key"),
-    alias("--desc", "reverse"),
-    alias("--descending", "reverse"),
-    alias("--sep=SEP", "field-separator"),
-    alias("--separator=SEP", "field-separator"),
-    alias("--delimiter=SEP", "field-separator"),
-    alias("--distinct", "unique"),
-    alias("--offset=N", "skip"),
-    alias("--dry-run", "explain"),
     option(kDoing, "--no-header", "the first row is data: CSV and TSV files have no header",
            {.scope = Scope::rows}),
     option(kDoing, "--header",
@@ -362,10 +344,10 @@ constexpr std::array kSortSections{
         "EXAMPLES",
         "  xxl sort -t: -k3,3n /etc/passwd\n"
         "  xxl sort -S 2G -T /disk1 -T /disk2 access.log -o access.sorted\n"
-        "  xxl sort --record=csv --header --key=price:number:desc --key=name goods.csv\n"
-        "  xxl sort --record=csv --header --key=shop --sum=price --max=day:date:last --count "
+        "  xxl sort --csv --key=price:number:desc --key=name goods.csv\n"
+        "  xxl sort --csv --key=shop --sum=price --max=day:date:last --count "
         "sales\n"
-        "  xxl sort --record=parquet --key=user --key=ts:desc 'log/*.parquet' -o sorted.parquet\n"
+        "  xxl sort --parquet --key=user --key=ts:desc 'log/*.parquet' -o sorted.parquet\n"
         "  xxl sort --record=u64 numbers.bin -o sorted.bin\n"
         "  xxl sort --record=fixed:32 --key=8:i64:desc --key=0:u32 events -o events.sorted\n"
         "  producer | xxl sort --record=kv64 -u | consumer\n"},

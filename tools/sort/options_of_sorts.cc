@@ -24,24 +24,23 @@ constexpr std::array<std::string_view, 8> kFolds = {"count", "sum",   "min",  "m
 constexpr std::array<std::string_view, 5> kGpus = {"device", "gpu-memory", "multi-gpu", "gpu-merge",
                                                    "compression"};
 
-// Takes out the options with these keys, and their other names.
+// Takes out the options with these keys.
 template <class Keys>
 void remove(Options& options, const Keys& keys) {
   std::erase_if(options, [&](const OptionSpec& option) {
-    const std::string key = option.as.empty() ? option.key() : std::string(option.as);
-    return std::ranges::find(keys, key) != std::end(keys);
+    return std::ranges::find(keys, option.key()) != std::end(keys);
   });
 }
 void remove(Options& options, std::initializer_list<std::string_view> keys) {
   remove(options, std::vector<std::string_view>(keys));
 }
 
-// What the command sets itself: it is not shown, and has no letter.
+// The command sets the option with this key itself: the command line cannot.
 void hide(Options& options, std::string_view key) {
   const auto option = std::ranges::find(options, key, &OptionSpec::key);
   option->help = {};
   option->short_name = 0;
-  std::erase_if(options, [&](const OptionSpec& other) { return other.as == key; });
+  option->set_by_command = true;
 }
 
 // The options of sort that the commands share.
@@ -74,10 +73,9 @@ const Options& uniq_options() {
                          "a binary record as 8 bytes, little-endian."}),
          option(kWhich, "-d, --repeated", "write only records whose key appears more than once",
                 {.scope = Scope::text, .details = "One for each key."}),
-         alias("--dupes", "repeated"),
          option(kWhich, "-u, --once", "write only records whose key appears once",
                 {.scope = Scope::text}),
-         alias("--unique", "once"), ignore_case});
+         ignore_case});
     return made;
   }();
   return options;

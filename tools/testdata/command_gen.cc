@@ -39,7 +39,7 @@ void refuse_foreign_options(const ParsedOptions& options, const RecordFormat& fo
                                                : std::vector{"ascii", "skewed"};
   for (const char* key : foreign) {
     if (!options.has(key)) continue;
-    throw_usage(options.command(), "--" + std::string(key) + " is not for --record=" + format.name);
+    throw_usage(options.command(), "--" + std::string(key) + " is not for --format=" + format.name);
   }
 }
 

@@ -74,7 +74,7 @@ std::size_t parse_line_field(std::string_view text) {
     throw Error(ErrorCode::usage,
                 "'" + std::string(text) +
                     "' is not a field of lines: give its number, from 1 (for a CSV file add "
-                    "--record=csv)");
+                    "--csv)");
   }
   return number - 1;
 }

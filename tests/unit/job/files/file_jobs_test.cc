@@ -194,7 +194,7 @@ TEST_F(FileJobs, MembersOfOtherRecordsAreRefused) {
   EXPECT_EQ(join_message({.layout = "3.1"}), "layout: '3.1' is not 0, 1.FIELD or 2.FIELD");
   EXPECT_EQ(join_message({.left_on = {"x"}, .right_on = {"1"}}),
             "'x' is not a field of lines: give its number, from 1 (for a CSV file add "
-            "--record=csv)");
+            "--csv)");
   EXPECT_EQ(join_message({.left_on = {"1,2"}, .right_on = {"1"}}),
             "2 keys on the left, 1 on the right: give as many on both sides");
 }
