@@ -87,9 +87,9 @@ int run_program_option(const std::string& option, std::span<const std::string> o
 }
 
 bool is_sort(std::string_view name) {
-  constexpr std::string_view kSorts[] = {"sort",  "uniq",  "top",       "merge",
-                                         "check", "union", "intersect", "except"};
-  return std::ranges::find(kSorts, name) != std::end(kSorts);
+  return name == "sort" ||
+         std::ranges::any_of(sort_like_commands(),
+                             [&](const CommandSpec& command) { return command.name == name; });
 }
 
 int run_command(const Caller& caller, const std::string& name,

@@ -47,7 +47,7 @@ struct JoinJob : FileJob {
   JoinMethod method = JoinMethod::automatic;
   std::array<bool, kJoinSides> presorted{};  // whether an input is sorted: checked, not sorted
   bool count_only = false;                   // count rows, and write nothing
-  // What a row consists of. For lines, join(1)'s list of fields: 0 (the key), 1.FIELD, 2.FIELD,
+  // The fields of a row. For lines, join(1)'s list of fields: 0 (the key), 1.FIELD, 2.FIELD,
   // separated by commas, or auto. For records of fixed sizes: 0, 1.OFFSET:BYTES, 2.OFFSET:BYTES,
   // m. One byte m is 1 if the row has a left record, plus 2 if it has a right one. Default: the key
   // once, then the rest of the left and of the right record. Semi and anti joins: the record.

@@ -34,9 +34,9 @@ struct resource_options {
   std::stop_token stop = {};
   Codec scratch_codec = Codec::none;  // for scratch blocks: lz4, zstd or none
   int scratch_level = 0;              // 0: the codec's default
-  // What sorts. Automatic: GPUs for 1 GiB or more that does not fit in the memory of a user. A
-  // sorter also needs sorter_options::expected_records for that. Comparators, records of any length
-  // and joins of text are for the CPU: with Device::gpu they throw Error{device}.
+  // The device that sorts. Automatic: GPUs for 1 GiB or more that does not fit in the memory of a
+  // user. A sorter also needs sorter_options::expected_records for that. Comparators, records of
+  // any length and joins of text are for the CPU: with Device::gpu they throw Error{device}.
   Device device = Device::automatic;
   // Numbers of the GPUs to use, as the driver numbers them, each once. Empty: the best ones, as
   // many as hold the records.

@@ -66,7 +66,7 @@ struct SortJob : FileJob {
   // others, named as in SQL unless the fold has a NAME: shop, sum(price). Without keys, all rows
   // are one group. More folds: "count", "count-distinct=user", "median=price".
   bool group = false;
-  // What to do with malformed rows: error, skip (leave them out and count them), or keep (an
+  // Malformed rows: error, skip (leave them out and count them), or keep (an
   // unreadable key counts as empty). Default: an error, except that rows with another number of
   // fields than the first one are only counted.
   std::string malformed;

@@ -1,4 +1,4 @@
-// What a misspelled word may have meant.
+// Suggestions for misspelled words.
 #pragma once
 
 #include <span>

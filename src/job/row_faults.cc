@@ -92,19 +92,25 @@ RowFaults RowFaultLog::faults() const {
   return {.skipped = skipped_, .kept = kept_, .first_fault = first_};
 }
 
+// (With several ranks, the rows may be those of others.)
+std::string RowFaultLog::first_in_words() const {
+  const std::string first = faults().first_fault;
+  return first.empty() ? "" : " (first: " + first + ")";
+}
+
 void RowFaultLog::check(std::uint64_t records, std::uint64_t skipped) const {
   if (is_too_many(skipped)) throw_too_many();
   if (most_ || skipped <= records) return;
   throw Error(ErrorCode::bad_input,
               "more than half of the rows are malformed, " + std::to_string(skipped) + " of " +
-                  std::to_string(records + skipped) + " (first: " + faults().first_fault +
-                  "): if they are to be left out, add --max-rejects=" + std::to_string(skipped));
+                  std::to_string(records + skipped) + first_in_words() +
+                  ": if they are to be left out, add --max-rejects=" + std::to_string(skipped));
 }
 
 void RowFaultLog::throw_too_many() const {
   throw Error(ErrorCode::bad_input,
-              "more malformed rows than --max-rejects=" + std::to_string(*most_) +
-                  " lets through (first: " + faults().first_fault + ")");
+              "more malformed rows than --max-rejects=" + std::to_string(*most_) + " lets through" +
+                  first_in_words());
 }
 
 }  // namespace xxl

@@ -42,7 +42,7 @@ class RejectsFile {
   std::uint64_t written_ = 0;
 };
 
-// What a job does with rows that are left out.
+// Options for rows that are left out.
 struct RejectOptions {
   std::string rejects;                       // file for them; empty: none
   std::optional<std::uint64_t> max_rejects;  // most of them; none: half of all rows
@@ -100,6 +100,7 @@ class RowFaultLog {
   bool is_too_many(std::uint64_t count) const { return most_ && count > *most_; }
   void set_first(std::uint64_t order, const std::string& path, std::uint64_t line,
                  const std::string& what);
+  std::string first_in_words() const;
   [[noreturn]] void throw_too_many() const;
 
   const std::optional<std::uint64_t> most_;

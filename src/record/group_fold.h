@@ -1,4 +1,4 @@
-// What --count and --sum make of records with equal keys.
+// Folds: one record made of those with equal keys (--count, --sum, xxl group).
 #pragma once
 
 #include <cstdint>

@@ -29,6 +29,12 @@ class ColumnFold {
   virtual std::optional<std::string> field() const = 0;
 };
 
+// Whether the field is a number that can be summed, and was added.
+bool add_to(DecimalSum& sum, const ColumnValues& values, const FieldSpan& field) {
+  const std::optional<Decimal> number = values.number(field);
+  return number && sum.add(*number);
+}
+
 // sum, mean. Empty fields do not count, nor do those that are not numbers in rows that are kept.
 class NumberFold : public ColumnFold {
  public:
@@ -41,8 +47,7 @@ class NumberFold : public ColumnFold {
   }
   bool add(const FieldSpan& field) override {
     if (values_.is_empty(field)) return true;
-    const std::optional<Decimal> number = values_.number(field);
-    if (!number || !sum_.add(*number)) {
+    if (!add_to(sum_, values_, field)) {
       if (keeps_malformed_) return true;
       throw Error(ErrorCode::bad_input,
                   "--" + std::string(name_of(kind_)) +
@@ -198,12 +203,18 @@ class MedianFold : public ColumnFold {
     numbers_ = passed_ = 0;
   }
   bool add(const FieldSpan& field) override {
-    if (values_.is_empty(field) || (keeps_malformed_ && !values_.number(field))) return true;
+    if (values_.is_empty(field)) return true;
+    const bool is_repeated = !upper_.empty() && upper_.back().text == field.content;
+    DecimalSum alone;
+    if (!is_repeated && !add_to(alone, values_, field)) {
+      if (keeps_malformed_) return true;
+      throw Error(ErrorCode::bad_input,
+                  "--median: not a number that can be compared: " + std::string(field.content));
+    }
     ++numbers_;
-    if (!upper_.empty() && upper_.back().text == field.content) {
+    if (is_repeated) {
       ++upper_.back().count;
     } else {
-      add_to(DecimalSum(), field);  // or an error
       upper_.push_back({std::string(field.content), 1});
       bytes_ += memory_bytes(upper_.back());
     }
@@ -217,8 +228,9 @@ class MedianFold : public ColumnFold {
     if (numbers_ == 0) return {};
     const Value& below = upper_.front();
     const bool is_between = numbers_ % 2 == 0 && passed_ + below.count == numbers_ / 2;
-    DecimalSum sum = add_to(DecimalSum(), {.content = below.text});
-    if (is_between) sum = add_to(std::move(sum), {.content = upper_[1].text});
+    DecimalSum sum;
+    add_to(sum, values_, {.content = below.text});
+    if (is_between) add_to(sum, values_, {.content = upper_[1].text});
     std::string field;
     append_field(values_.written(is_between ? sum.mean(2) : sum.text()), syntax_, field);
     return field;
@@ -232,12 +244,6 @@ class MedianFold : public ColumnFold {
 
   static std::size_t memory_bytes(const Value& value) {
     return sizeof(Value) + (value.text.capacity() > 15 ? value.text.capacity() + 32 : 0);
-  }
-  DecimalSum add_to(DecimalSum sum, const FieldSpan& field) const {
-    const std::optional<Decimal> number = values_.number(field);
-    if (number && sum.add(*number)) return sum;
-    throw Error(ErrorCode::bad_input,
-                "--median: not a number that can be compared: " + std::string(field.content));
   }
 
   const ColumnValues values_;

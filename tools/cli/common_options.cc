@@ -13,9 +13,7 @@ constexpr unsigned kMaxThreads = 4096;
 RecordFormat format_option(const ParsedOptions& options, std::string_view fallback, bool reverse) {
   const std::string_view command = options.command().name;
   return parse_record_format(options.value("format", fallback), options.values("key"), reverse,
-                             command == "sort"  ? kOtherRecords
-                             : command == "set" ? kTextKinds
-                                                : "");
+                             command == "gen" || command == "validate" ? "" : kOtherRecords);
 }
 
 unsigned parallel_option(const ParsedOptions& options) {

@@ -113,25 +113,36 @@ std::string_view format_of_inputs(const ParsedOptions& options, std::string& fir
   return format;
 }
 
+[[noreturn]] void ask_for_format(const ParsedOptions& options, const std::string& input,
+                                 std::string_view format) {
+  std::string looks = quote_controls(input) + " looks like ";
+  if (format == "jsonl") {
+    looks +=
+        "a file of JSON lines, whose members cannot be keys yet: add --format=lines to sort its "
+        "lines as text";
+  } else {
+    looks += (format == "csv"       ? "a CSV file: add --csv"
+              : format == "tsv"     ? "a TSV file: add --tsv"
+              : format == "parquet" ? "a Parquet file: add --parquet"
+                                    : "an Arrow file: add --arrow");
+    looks += " (or --format=lines)";
+  }
+  throw_usage(options.command(), looks);
+}
+
 // The format of inputs without --format; empty: lines. Throws Error{usage} if it would be a guess.
 std::string_view resolved_format(const ParsedOptions& options) {
   std::string input;
   const std::string_view format = format_of_inputs(options, input);
   if (format.empty() || is_columnar(format)) return format;
   const Hints hints = hints_of(options);
-  const std::string looks = quote_controls(input) + " looks like a ";
-  if (format == "jsonl") {  // whose lines can be sorted and shuffled as text
-    if (hints.of_lines || options.command().name == "shuf") return {};
-    throw_usage(options.command(),
-                looks +
-                    "file of JSON lines, whose members cannot be keys yet: add --format=lines "
-                    "to sort its lines as text");
+  if (hints.of_lines && !hints.of_rows) return {};
+  if (format == "jsonl") {  // whose lines can be shuffled as text
+    if (options.command().name == "shuf") return {};
+    ask_for_format(options, input, format);
   }
   if (hints.of_rows) return format;
-  if (hints.of_lines) return {};
-  throw_usage(options.command(),
-              looks + (format == "csv" ? "CSV file: add --csv" : "TSV file: add --tsv") +
-                  " (or --format=lines)");
+  ask_for_format(options, input, format);
 }
 
 }  // namespace
@@ -146,6 +157,17 @@ std::string_view format_of_name(std::string_view file) {
     if (file.ends_with(suffix)) return format;
   }
   return {};
+}
+
+void check_listed_files(const ParsedOptions& options, const std::vector<std::string>& files) {
+  if (options.has("format")) return;
+  const bool are_lines = hints_of(options).of_lines;
+  for (const std::string& file : files) {
+    const std::string_view format = format_of_name(file);
+    if (!format.empty() && (is_columnar(format) || !are_lines)) {
+      ask_for_format(options, file, format);
+    }
+  }
 }
 
 void resolve_format(const Caller& caller, ParsedOptions& options) {

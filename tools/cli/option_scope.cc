@@ -16,11 +16,11 @@ const char* line_order_word(std::string_view option) {
   if (option == "--numeric-sort" || option == "--general-numeric-sort") {
     return ": give the column a type, as in --key=COLUMN:number";
   }
-  const bool is_order = option == "--ignore-case" || option == "--version-sort" ||
-                        option == "--human-numeric-sort" || option == "--month-sort" ||
+  if (option == "--ignore-case") return ": give the column a type, as in --key=COLUMN:ci";
+  if (option == "--version-sort") return ": give the column a type, as in --key=COLUMN:version";
+  const bool is_order = option == "--human-numeric-sort" || option == "--month-sort" ||
                         option == "--dictionary-order" || option == "--sort";
-  return is_order ? ": columns are compared as text, number, integer or date (--key=COLUMN:TYPE)"
-                  : nullptr;
+  return is_order ? ": columns are compared as their type says (--key=COLUMN:TYPE)" : nullptr;
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ bool is_obsolescent_key(const Argument& argument) {
 void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
   const auto refuse = [&](const std::string& what, Scope whose) {
     const std::string record = options.value("format", "lines");
-    const bool of_columns = overlap(scope, Scope::tables);
+    const bool of_columns = overlap(scope, Scope::rows);
     const bool is_for_rows = overlap(whose, Scope::rows) && !overlap(whose, Scope::lines);
     const bool is_order = whose == Scope::lines && line_order_word(what) != nullptr;
     throw_usage(options.command(),

@@ -41,7 +41,7 @@ struct OptionSpec {
   Scope scope = Scope::all;
   bool standard = false;  // of sort(1) or join(1): its abbreviations come before those of our own
   std::string_view group = {};    // its title in help
-  std::string_view help = {};     // one line; empty: it is accepted, ignored and not shown
+  std::string_view help = {};     // one line; empty: it is not shown
   std::string_view details = {};  // more for the manual page
   bool set_by_command = false;    // the command sets it itself: the command line cannot
 

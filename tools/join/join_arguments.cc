@@ -223,7 +223,10 @@ void JoinArgumentParser::take_option(const Argument& given) {
     case 'j':
       return take_j(given);
     case 'o':
-      if (!caller_.stands_in) return refuse_fields(value);
+      if (!caller_.stands_in) {
+        const bool is_letter = !given.original_tokens.front().starts_with("--");
+        return is_letter ? refuse_fields(value) : void();
+      }
       set_row(value);
       if (value != "auto") next_role_ = Role::row;
       return;

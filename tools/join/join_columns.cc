@@ -119,6 +119,7 @@ int join_columns(const Caller& caller, const JoinArguments& arguments) {
   column_join_options join = column_join_option(arguments);
   ColumnsJob job(caller, options, options.has("count"));
   const std::size_t first = swaps_sides(options) ? 1 : 0;
+  job.plan().swapped = first == 1;
   const ColumnSource& left = job.open({arguments.files[first]});
   set_key_columns(arguments, left, job.open({arguments.files[1 - first]}), join);
   join.method = method_option(options);

@@ -231,7 +231,7 @@ void run(std::span<const std::string> arguments, const std::string& prefix, MpiP
 
 constexpr const char* kHelp =
     "Usage: mpirun -n RANKS xxl-mpi sort [OPTION]... FILE... -o FILE|DIR/\n"
-    "       mpirun -n RANKS xxl-mpi join [OPTION]... R S --output=FILE|DIR/\n"
+    "       mpirun -n RANKS xxl-mpi join [OPTION]... LEFT RIGHT --output=FILE|DIR/\n"
     "'xxl-mpi sort --help' and 'xxl-mpi join --help' explain the commands.\n";
 
 // What is asked of the program itself, which needs no MPI: --help, --version, and for the build,

@@ -20,7 +20,7 @@ constexpr std::string_view kFromSort =
     "collect skip limit temp-compress io device gpu-memory multi-gpu stats help version";
 
 constexpr std::string_view kFromJoin =
-    "ignore-case zero-terminated header no-header -1 -2 -j -t -a -v -o -e format record1 record2 "
+    "ignore-case zero-terminated header no-header -1 -2 -j -t -a -v -e format record1 record2 "
     "on left-on right-on empty-keys null malformed quote how layout suffixes count output "
     "buffer-size "
     "temporary-directory parallel compression io stats help version";
@@ -194,7 +194,7 @@ const CommandSpec& mpi_join_command() {
       .operands = "LEFT RIGHT",
       .summary = "join records on several machines",
       .description =
-          "Started by mpirun, writes a row for each pair of a record of R and one of S that have "
+          "Started by mpirun, writes a row for each pair of a left and a right record that have "
           "equal keys, by any number of processes, called ranks, on one or several machines. Each "
           "of them sorts a share of both inputs to its own scratch (-T), and joins a range of the "
           "keys of all to its part of the output. Rows are those of xxl join --method=sort-merge, "

@@ -20,6 +20,11 @@ const char* name_of_input(const ColumnsPlan& plan, std::size_t input) {
   return input == 0 ? "left:" : "right:";
 }
 
+// The inputs in the order in which they were given.
+const ColumnsInput& given_input(const ColumnsPlan& plan, std::size_t number) {
+  return plan.inputs[plan.swapped ? plan.inputs.size() - 1 - number : number];
+}
+
 std::string files_text(const std::vector<std::string>& files) {
   if (files.size() <= kMostNamedFiles) return list_text(files);
   return quote_controls(files.front()) + " and " + std::to_string(files.size() - 1) +
@@ -87,7 +92,7 @@ void append_means(Json& json, const ColumnsPlan& plan) {
 std::string explain(const ColumnsPlan& plan) {
   std::string out;
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
-    const ColumnsInput& input = plan.inputs[i];
+    const ColumnsInput& input = given_input(plan, i);
     append_fact(
         out, name_of_input(plan, i),
         files_text(input.files) + ": " + size_text(input.facts) + ", " + rows_text(input.facts));
@@ -107,7 +112,8 @@ std::string explain(const ColumnsPlan& plan) {
 std::string explain_json(const ColumnsPlan& plan) {
   Json json;
   json.begin_object().member("record", plan.record).begin_array("inputs");
-  for (const ColumnsInput& input : plan.inputs) {
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    const ColumnsInput& input = given_input(plan, i);
     append_input(json, input);
     json.end_object();
   }
@@ -120,10 +126,11 @@ std::string explain_json(const ColumnsPlan& plan) {
 std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report) {
   std::string out;
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
-    const SourceFacts& facts = plan.inputs[i].facts;
+    const SourceFacts& facts = given_input(plan, i).facts;
     append_fact(out, name_of_input(plan, i),
-                format_count(facts.rows_read, "row") + " of " + files_text(plan.inputs[i].files) +
-                    ", " + format_bytes(facts.bytes_read) + " read");
+                format_count(facts.rows_read, "row") + " of " +
+                    files_text(given_input(plan, i).files) + ", " + format_bytes(facts.bytes_read) +
+                    " read");
     const std::string groups = row_groups_text(facts);
     if (!groups.empty()) append_fact(out, "row groups:", groups);
   }
@@ -154,7 +161,8 @@ std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report) {
 std::string stats_json(const ColumnsPlan& plan, const ColumnsReport& report) {
   Json json;
   json.begin_object().member("record", plan.record).begin_array("inputs");
-  for (const ColumnsInput& input : plan.inputs) {
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    const ColumnsInput& input = given_input(plan, i);
     append_input(json, input);
     json.member("rows_read", input.facts.rows_read)
         .member("bytes_read", input.facts.bytes_read)

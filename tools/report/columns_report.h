@@ -23,7 +23,8 @@ struct ColumnsInput {
 struct ColumnsPlan {
   bool is_join = false;
   std::string record;                // "parquet"
-  std::vector<ColumnsInput> inputs;  // one, or those of R and S
+  std::vector<ColumnsInput> inputs;  // one, or those of the left and right side
+  bool swapped = false;              // of a join: the right one is the first
   std::string by;                    // "ts, user descending"
   std::string method;                // of a join: hash or sort-merge, which is meant, then used
   std::string because;               // on what that depends, then why it was not what was meant

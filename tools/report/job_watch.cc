@@ -119,7 +119,7 @@ void JobWatch::complete(JobPage& page, const std::vector<std::string>& inputs,
     return job_.compressed_by_suffix && io::codec_of(input) != Codec::none;
   });
   given.sorted_bytes = packed || !options_.knows("time-line") ? 0 : given.input_bytes;
-  given.scratch_compressed = job_.temp_codec != Codec::none || (options_.has("compress-program"));
+  given.scratch_compressed = job_.temp_codec != Codec::none || options_.has("compress-program");
   given.knows_temp_compress = options_.knows("temp-compress");
   given.scratch_track = job_.scratch_dirs.empty() ? "" : track_of_path(job_.scratch_dirs.front());
   for (const std::string& input : inputs) given.file_tracks.push_back(track_of_path(input));

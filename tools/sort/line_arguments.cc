@@ -10,6 +10,7 @@
 
 #include "base/quote.h"
 #include "cli/input_files.h"
+#include "cli/input_format.h"
 #include "cli/option_scope.h"
 #include "job/job_defaults.h"
 #include "record/digits.h"
@@ -307,6 +308,7 @@ void LineArgumentParser::finish() {
                              hint_line(caller_));
     }
     result_.files = read_names0(result_.options.value("files0-from", ""), caller_.stands_in);
+    if (!caller_.stands_in) check_listed_files(result_.options, result_.files);
   }
   if (result_.files.empty()) result_.files.push_back("-");
   resolved_line_keys(result_.order);  // throws if options exclude each other

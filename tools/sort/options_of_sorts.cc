@@ -17,8 +17,8 @@ using Options = std::vector<OptionSpec>;
 constexpr std::string_view kWhich = "Which records to write";
 
 // Of sort: how lines are checked, shuffled and looked at.
-constexpr std::array<std::string_view, 8> kOnlyOfSort = {
-    "check", "-c", "-C", "debug", "random-sort", "random-source", "stable", "-y"};
+constexpr std::array<std::string_view, 7> kOnlyOfSort = {
+    "check", "-c", "-C", "debug", "random-sort", "random-source", "-y"};
 constexpr std::array<std::string_view, 8> kFolds = {"count", "sum",   "min",  "max",
                                                     "mean",  "first", "last", "collect"};
 constexpr std::array<std::string_view, 5> kGpus = {"device", "gpu-memory", "multi-gpu", "gpu-merge",
@@ -60,7 +60,7 @@ const Options& uniq_options() {
   static const Options options = [] {
     Options made = sort_options();
     remove(made, kFolds);
-    remove(made, {"dictionary-order", "ignore-nonprinting", "ignore-case", "merge"});
+    remove(made, {"dictionary-order", "ignore-nonprinting", "ignore-case", "merge", "stable"});
     hide(made, "unique");
     OptionSpec ignore_case = as_sort("ignore-case", kWhich, Scope::lines);
     ignore_case.short_name = 'i';
@@ -85,8 +85,8 @@ const Options& top_options() {
   static const Options options = [] {
     Options made = sort_options();
     remove(made, kFolds);
-    remove(made,
-           {"numeric-sort", "merge", "keep-order", "limit", "parts", "part-bytes", "part-by"});
+    remove(made, {"stable", "numeric-sort", "merge", "keep-order", "limit", "parts", "part-bytes",
+                  "part-by"});
     hide(made, "reverse");
     add_in_front(made, {option(kWhich, "-n, --limit=N", "write N records (default: 10)"),
                         option(kWhich, "--least", "the least first, instead of the greatest")});
@@ -107,37 +107,14 @@ const Options& merge_options() {
 
 const Options& check_options() {
   static const Options options = [] {
-    const CommandSpec sort = sort_command();
-    Options made(sort.options.begin(), sort.options.end());
-    for (OptionSpec& option : made) option.standard = false;
+    Options made = sort_options();
     remove(made, kFolds);
     remove(made, kGpus);
-    remove(made, {"-c",
-                  "-C",
-                  "debug",
-                  "random-sort",
-                  "random-source",
-                  "stable",
-                  "-y",
-                  "merge",
-                  "keep-order",
-                  "skip",
-                  "limit",
-                  "parts",
-                  "part-bytes",
-                  "part-by",
-                  "temp-compress",
-                  "compress-program",
-                  "verify",
-                  "progress",
-                  "stats",
-                  "time-line",
-                  "report",
-                  "explain",
-                  "batch-size",
-                  "gpu-merge"});
+    remove(made, {"merge", "keep-order", "skip", "limit", "parts", "part-bytes", "part-by",
+                  "temp-compress", "compress-program", "verify", "progress", "stats", "time-line",
+                  "report", "explain", "batch-size", "rejects", "max-rejects", "output"});
+    made.push_back(option_of(sort_command(), "check"));
     hide(made, "check");
-    hide(made, "output");
     add_in_front(made, {option(kWhich, "-q, --quiet", "print nothing: the exit status tells")});
     return made;
   }();
@@ -149,7 +126,7 @@ const Options& set_options() {
     Options made = sort_options();
     remove(made, kFolds);
     remove(made, kGpus);
-    remove(made, {"sort", "unique", "keep-order", "part-by", "gpu-merge"});
+    remove(made, {"sort", "unique", "stable", "keep-order", "part-by"});
     add_in_front(
         made,
         {option(kWhich, "--all", "count equal records, instead of writing one of them",

@@ -224,7 +224,9 @@ void set_records(const ParsedOptions& options, SortSpec& spec) {
   const bool is_rows = text_kind(spec.record) == TextKind::rows;
   if (is_rows && spec.reverse && spec.keys.empty() && !options.has("part-by")) {
     throw_usage(options.command(),
-                "-r of rows needs a --key: the order of which column is to be reversed?");
+                options.command().name == "top"
+                    ? "say by which column, as in --key=amount:number"
+                    : "-r of rows needs a --key: the order of which column is to be reversed?");
   }
   spec.unique = options.has("unique");
   spec.group = options.knows("by");

@@ -15,6 +15,7 @@
 #include "job/files/row_sort.h"
 #include "join/csv_join_rows.h"
 #include "record/csv_keys.h"
+#include "record/digits.h"
 
 namespace xxl {
 namespace {
@@ -83,12 +84,13 @@ std::string listed(const std::vector<std::string>& names) {
 
 // How a key names a column.
 std::string key_named(const std::string& name) {
-  const bool is_plain = std::ranges::all_of(
-      name, [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
-  return is_plain && !name.empty() ? name : "COLUMN";
+  const bool is_plain =
+      std::ranges::all_of(name, [](char c) { return c == '_' || is_letter(c) || is_digit(c); });
+  return is_plain && !name.empty() && !is_digit(name[0]) ? name : "COLUMN";
 }
 
 std::string as_given(const CsvColumn& column) {
+  if (column.from_end != 0) return "-" + std::to_string(column.from_end);
   return column.name.empty() ? std::to_string(column.index + 1) : quote_controls(column.name);
 }
 
@@ -213,7 +215,7 @@ void set_rows(const RowJoin& rows, GeneralJoinOptions& join) {
   check_types_of_keys(*sides);
   set_parts(rows, sides, join);
   set_row_syntax(rows.orders[0], join, join.syntax);
-  set_malformed(join, rows.orders[0].malformed, rows.rejects, join.syntax, join);
+  set_malformed(join, join.inputs, rows.orders[0].malformed, rows.rejects, join.syntax, join);
   if (!rows.empty_keys_match) {
     join.matches_nothing = [sides](std::string_view row) {
       return (*sides)[0].keys->has_empty_part(row);

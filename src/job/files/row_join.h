@@ -19,8 +19,8 @@ struct RowJoin {
   bool records_of_r = false;  // rows are rows of R as they are (semi and anti joins)
 };
 
-// What to say where rows are joined without a key: what they could be joined by. `left` and `right`
-// are the names of the columns; empty if they are not known.
+// The message for a join of rows without keys, with columns to join by. `left` and `right` are the
+// names of the columns; empty if they are not known.
 std::string no_keys_message(const std::vector<std::string>& left,
                             const std::vector<std::string>& right);
 

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -83,6 +86,15 @@ void check_no_column_is_named_count(const CsvOrder& order) {
   }
 }
 
+// Whether two names, of files that may not exist yet, are of one place.
+bool is_same_place(const std::string& a, const std::string& b) {
+  const auto place_of = [](const std::string& name) {
+    std::error_code error;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(name, error), error);
+  };
+  return place_of(a) == place_of(b);
+}
+
 // Without a header, the first row says how many fields rows have.
 void count_fields(Keys& keys, std::string_view first_row) {
   if (keys.fields) return;
@@ -129,8 +141,9 @@ std::optional<RecordFault> fault_of(std::optional<CsvFault> fault, MalformedRows
   return of_row;
 }
 
-void set_malformed(const JobOptions& job, MalformedRows malformed, const RejectOptions& given,
-                   RecordSyntax& syntax, RejectOptions& rejects) {
+void set_malformed(const JobOptions& job, std::span<const std::string> inputs,
+                   MalformedRows malformed, const RejectOptions& given, RecordSyntax& syntax,
+                   RejectOptions& rejects) {
   syntax.tolerant = malformed == MalformedRows::skip || malformed == MalformedRows::keep;
   rejects = given;
   if (malformed != MalformedRows::skip && (!given.rejects.empty() || given.max_rejects)) {
@@ -138,10 +151,13 @@ void set_malformed(const JobOptions& job, MalformedRows malformed, const RejectO
                 std::string(given.rejects.empty() ? "--max-rejects" : "--rejects") +
                     " needs --malformed=skip, which leaves rows out");
   }
-  if (!given.rejects.empty() && given.rejects == job.output) {
-    throw Error(ErrorCode::usage, "is the output already: give --rejects another name",
-                given.rejects);
-  }
+  if (given.rejects.empty()) return;
+  const auto refuse_if = [&](const std::string& other, const std::string& what) {
+    if (other == "-" || !is_same_place(given.rejects, other)) return;
+    throw Error(ErrorCode::usage, "is " + what + ": give --rejects another name", given.rejects);
+  };
+  refuse_if(job.output, "the output already");
+  for (const std::string& input : inputs) refuse_if(input, "an input");
 }
 
 void check_names_of_columns(const CsvOrder& order, bool header) {
@@ -189,7 +205,7 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
     sort.keys = keys->sorts_by;
     sort.first_record = [keys](std::string_view row) { count_fields(*keys, row); };
   }
-  set_malformed(sort, rows.order.malformed, rows.rejects, sort.syntax, sort);
+  set_malformed(sort, sort.inputs, rows.order.malformed, rows.rejects, sort.syntax, sort);
   sort.keeps_malformed = rows.order.malformed == MalformedRows::keep;
   const bool group = rows.order.group;
   const bool folds = rows.count || group || !rows.order.folds.empty();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 
 #include "job/general_sort/general_sort_options.h"
 #include "job/row_faults.h"
@@ -18,16 +20,18 @@ struct RowSort {
   RejectOptions rejects{};
 };
 
-// What is made of rows: nothing, they are moved; folds; or rows of a join, of their fields.
+// The use of rows: they are moved unchanged, folded, or joined field by field.
 enum class RowUse { moved, folded, joined };
 
-// What becomes of a row with this fault, if it has one.
+// The fate of a row with this fault; nothing if there is none.
 std::optional<RecordFault> fault_of(std::optional<CsvFault> fault, MalformedRows malformed,
                                     RowUse use);
 
-// Sets what a job, whose output is known, does with malformed rows. Throws Error{usage}.
-void set_malformed(const JobOptions& job, MalformedRows malformed, const RejectOptions& given,
-                   RecordSyntax& syntax, RejectOptions& rejects);
+// Sets what a job with these inputs, whose output is known, does with malformed rows. Throws
+// Error{usage}.
+void set_malformed(const JobOptions& job, std::span<const std::string> inputs,
+                   MalformedRows malformed, const RejectOptions& given, RecordSyntax& syntax,
+                   RejectOptions& rejects);
 
 // Completes `sort`, of which the inputs, memory and syntax.header are set. If something is counted
 // or folded, there is one row for each key. Throws Error{usage}.
