@@ -340,17 +340,16 @@ constexpr std::array kSortSections{
         "  2    an error; no output file was written, unless the message says that it was, or "
         "could not\n"
         "       be written itself\n"},
-    Section{
-        "EXAMPLES",
-        "  xxl sort -t: -k3,3n /etc/passwd\n"
-        "  xxl sort -S 2G -T /disk1 -T /disk2 access.log -o access.sorted\n"
-        "  xxl sort --csv --key=price:number:desc --key=name goods.csv\n"
-        "  xxl sort --csv --key=shop --sum=price --max=day:date:last --count "
-        "sales\n"
-        "  xxl sort --parquet --key=user --key=ts:desc 'log/*.parquet' -o sorted.parquet\n"
-        "  xxl sort --record=u64 numbers.bin -o sorted.bin\n"
-        "  xxl sort --record=fixed:32 --key=8:i64:desc --key=0:u32 events -o events.sorted\n"
-        "  producer | xxl sort --record=kv64 -u | consumer\n"},
+    Section{"EXAMPLES",
+            "  xxl sort -t: -k3,3n /etc/passwd\n"
+            "  xxl sort -S 2G -T /disk1 -T /disk2 access.log -o access.sorted\n"
+            "  xxl sort --csv --key=price:number:desc --key=name goods.csv\n"
+            "  xxl sort --csv --key=shop --sum=price --max=day:date:last --count "
+            "sales\n"
+            "  xxl sort --parquet --key=user --key=ts:desc 'log/*.parquet' -o sorted.parquet\n"
+            "  xxl sort --record=u64 numbers.bin -o sorted.bin\n"
+            "  xxl sort --record=fixed:32 --key=8:i64:desc --key=0:u32 events -o events.sorted\n"
+            "  producer | xxl sort --record=kv64 -u | consumer\n"},
 };
 
 }  // namespace
