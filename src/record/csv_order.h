@@ -1,4 +1,4 @@
-// What rows are sorted or joined by: columns, their types and directions, as the user says them.
+// The columns that rows are sorted, joined and folded by, their types and directions.
 #pragma once
 
 #include <cstddef>
@@ -70,43 +70,10 @@ struct CsvOrder {
   std::size_t header_columns = 0;  // if there is a header, once it is known
 };
 
-// COLUMN is a number from 1, or from the last column back (-1), or a name; "NAME" (quotes doubled
-// inside) where a name is a number or has a ':' (in a list: or a ','). TYPE is one of
-//
-//   text (t)   number (num, n, numeric, float)   integer (int, i)   date (d)   ci  natural  version
-//
-// Behind number and integer there may be a :FORMAT, an example that starts with a digit or a sign
-// (number_format.h), behind date one that starts with a % (date_format.h). It ends at a ':' or, in
-// a list, a ',', unless that belongs to the number or a % follows it; or it is in quotes.
-
-// error, skip or keep, or by_default if it is empty; nothing if it is another word.
-std::optional<MalformedRows> malformed_rows_named(std::string_view word);
-
-// COLUMN alone. Throws Error{usage} naming `option`.
-CsvColumn parse_csv_column(std::string_view spec, std::string_view option);
-// The word of --key for a type.
-std::string_view type_word(CsvType type);
-
-// What columns have types of their own, and keys name none.
-enum class ColumnTypes { of_keys, of_columns };
-
-// Lists of keys with commas between, each COLUMN, or FIRST-LAST or FIRST- for several, and words in
-// any order: :TYPE, :asc, :desc, :nulls-first, :nulls-last. `descending`: without a direction.
-// Throws Error{usage}.
-std::vector<CsvKey> parse_csv_keys(std::span<const std::string> specs, bool descending = false,
-                                   ColumnTypes types = ColumnTypes::of_keys);
-// A key of one column.
-CsvKey parse_csv_key(std::string_view spec, bool descending = false);
 // `keys` of a table of so many columns, each of one of them, by its number or name. Throws
 // Error{usage}, with `path`.
 std::vector<CsvKey> resolve_places(const std::vector<CsvKey>& keys, std::size_t columns,
                                    std::string_view path);
-
-// COLUMN[:NAME], of min, max and count-distinct COLUMN[:TYPE][:NAME] (without TYPE: number,
-// of count-distinct text), of sums COLUMN[:number:FORMAT][:NAME], of count nothing; a NAME that is
-// a TYPE, or looks like a FORMAT behind one, is in quotes. Throws Error{usage} naming the option of
-// that name.
-CsvFold parse_csv_fold(FoldKind kind, std::string_view spec);
 
 // The first column that is given by name, or that depends on how many there are; null if there is
 // none.

@@ -6,6 +6,7 @@
 #include "csv_reference.h"
 #include "fuzz_input.h"
 #include "record/csv_keys.h"
+#include "record/csv_spec.h"
 #include "record/decimal.h"
 
 namespace xxl {

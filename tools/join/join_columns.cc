@@ -3,6 +3,7 @@
 #include "job/files/row_join.h"
 #include "join/join_kind.h"
 #include "join/join_shared.h"
+#include "record/csv_spec.h"
 #include "sort/columns_shared.h"
 #include "sort/sort_shared.h"
 

@@ -1,4 +1,5 @@
 #include "sort/columns_shared.h"
+#include "record/csv_spec.h"
 
 #include <algorithm>
 #include <cstddef>

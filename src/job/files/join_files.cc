@@ -9,6 +9,7 @@
 #include "job/join/fixed_join.h"
 #include "job/join/general_join.h"
 #include "job/join/records_as_general.h"
+#include "record/csv_spec.h"
 #include "xxl/join.h"
 
 namespace xxl {

@@ -15,6 +15,7 @@
 #include "job/files/row_sort.h"
 #include "join/csv_join_rows.h"
 #include "record/csv_keys.h"
+#include "record/csv_spec.h"
 #include "record/digits.h"
 
 namespace xxl {

@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "record/csv_keys.h"
 #include "record/csv_rows.h"
+#include "record/csv_spec.h"
 #include "record/grouped_keys.h"
 #include "record/row_fold.h"
 

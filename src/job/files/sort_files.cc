@@ -22,6 +22,7 @@
 #include "job/general_sort/kept_order.h"
 #include "job/inputs.h"
 #include "job/job_defaults.h"
+#include "record/csv_spec.h"
 #include "record/fold_kind.h"
 #include "record/format_key.h"
 #include "record/key_text.h"

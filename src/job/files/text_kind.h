@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "record/csv_order.h"
+#include "record/csv_spec.h"
 #include "record/field_syntax.h"
 #include "record/line_order.h"
 

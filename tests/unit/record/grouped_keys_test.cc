@@ -1,5 +1,6 @@
 // Keys of records that are sorted within groups, and where groups begin.
 #include "record/grouped_keys.h"
+#include "record/csv_spec.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // Rows with equal keys become one.
 #include "record/row_fold.h"
+#include "record/csv_spec.h"
 
 #include <gtest/gtest.h>
 

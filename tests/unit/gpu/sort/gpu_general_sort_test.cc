@@ -23,6 +23,7 @@
 #include "late_fault.h"
 #include "line_order_test_support.h"
 #include "record/csv_keys.h"
+#include "record/csv_spec.h"
 #include "sort_test_support.h"
 
 namespace xxl {
