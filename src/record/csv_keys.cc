@@ -184,11 +184,9 @@ std::string CsvKeys::describe_too_few(std::size_t count, std::size_t found) cons
 
 std::optional<CsvFault> CsvKeys::check(std::string_view row, std::size_t fields) const {
   using Kind = CsvFault::Kind;
-  std::size_t count = count_plain_fields(row, syntax_);
-  if (count == 0) {
-    const RowFault fault =
-        visit_fields(row, syntax_, [&count](std::size_t, const FieldSpan&) { return ++count > 0; });
-    if (fault) return CsvFault{Kind::quotes, fault.describe()};
+  std::size_t count = 0;
+  if (const RowFault fault = count_fields(row, syntax_, count)) {
+    return CsvFault{Kind::quotes, fault.describe()};
   }
   FieldSpan* const spans = span_room(columns_.size());
   const std::size_t found = collect(row, spans);

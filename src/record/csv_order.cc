@@ -82,7 +82,8 @@ void resolve_columns(CsvOrder& order, std::string_view header, std::string_view 
   RowFields fields;
   fields.parse(without_byte_order_mark(header), order.fields);
   if (fields.fault()) {
-    throw Error(ErrorCode::bad_input, "malformed header: " + fields.fault().describe(), path);
+    throw Error(ErrorCode::bad_input, "the header is malformed: " + fields.fault().describe(), path,
+                0);
   }
   order.header_columns = fields.size();
   std::vector<std::string> names(fields.size());

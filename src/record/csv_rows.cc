@@ -195,6 +195,13 @@ void FieldSpan::append_value(std::string& out) const {
   out.append(rest);
 }
 
+RowFault count_fields(std::string_view row, FieldSyntax syntax, std::size_t& count) {
+  count = count_plain_fields(row, syntax);
+  if (count != 0) return {};
+  return visit_fields(row, syntax,
+                      [&count](std::size_t, const FieldSpan&) { return ++count != 0; });
+}
+
 std::size_t count_plain_fields(std::string_view row, FieldSyntax syntax) {
   row = without_line_end(row);
   const char quote = syntax.quotes ? kQuote : syntax.separator;

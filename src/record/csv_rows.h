@@ -134,6 +134,8 @@ RowFault visit_fields(std::string_view row, FieldSyntax syntax, Visit&& visit) {
 
 // The number of fields of `row`, without its terminator; 0 if it has quotes (FieldSyntax::quotes).
 std::size_t count_plain_fields(std::string_view row, FieldSyntax syntax);
+// The same of any row, up to the first fault, which it returns.
+RowFault count_fields(std::string_view row, FieldSyntax syntax, std::size_t& count);
 
 // The fields of one row. Kept from row to row, it allocates nothing once it has seen the longest.
 class RowFields {

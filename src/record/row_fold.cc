@@ -380,8 +380,7 @@ class RowFold : public GroupFold {
 
   void fill_up(std::string_view row, std::string& out) const {
     std::size_t columns = 0;
-    visit_fields(row, options_.fields,
-                 [&](std::size_t, const FieldSpan&) { return ++columns != 0; });
+    count_fields(row, options_.fields, columns);
     if (columns > options_.header_columns) {
       throw Error(ErrorCode::bad_input,
                   "the first row of key " + in_quotes(options_.key_text(first_)) + " has " +

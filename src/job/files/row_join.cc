@@ -36,14 +36,6 @@ struct RowSide {
 
 using RowSides = std::array<RowSide, kJoinSides>;
 
-void check_header(std::string_view header, FieldSyntax syntax, const std::string& path) {
-  RowFields fields;
-  fields.parse(without_byte_order_mark(header), syntax);
-  if (!fields.fault()) return;
-  throw Error(ErrorCode::bad_input, "the header is malformed: " + fields.fault().describe(), path,
-              0);
-}
-
 // The names of the columns of a file that can be read again; none of others.
 std::vector<std::string> names_in(const std::string& path, FieldSyntax fields) {
   std::vector<std::string> names;
@@ -143,7 +135,6 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, RowUse u
   RecordRules& rules = join.rules[side];
   if (join.syntax.header) {
     rules.keys_of_header = [own, path](std::string_view header) {
-      check_header(header, own().order.fields, path);
       resolve_columns(own().order, header, path);
       own().make();
       return own().keys;
@@ -153,13 +144,13 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, RowUse u
     rules.keys = own().keys;
   }
   rules.first_record = [own, path, has_header = join.syntax.header](std::string_view row) {
-    RowFields fields;
-    fields.parse(without_byte_order_mark(row), own().order.fields);
-    if (fields.fault() && !has_header) {
+    std::size_t width = 0;
+    const RowFault fault = count_fields(without_byte_order_mark(row), own().order.fields, width);
+    if (fault && !has_header) {
       throw Error(ErrorCode::bad_input,
                   "the first row is malformed, and it says how many columns there are", path, 0);
     }
-    own().width = fields.fault() ? 0 : fields.size();
+    own().width = fault ? 0 : width;
     own().carriage_return = row.ends_with('\r');
   };
   rules.malformed = [own, use](std::string_view row) {

@@ -29,7 +29,7 @@ struct Keys {
   CsvOrder order;
   std::vector<std::string> names_of_groups;
   std::shared_ptr<const CsvKeys> made;
-  std::optional<std::size_t> fields;             // of each row; 0: not known
+  std::optional<std::size_t> fields;             // none before the first row; 0: that is malformed
   std::shared_ptr<const KeyExtractor> sorts_by;  // that, and within groups by values
 
   void make() {
@@ -97,12 +97,10 @@ bool is_same_place(const std::string& a, const std::string& b) {
 }
 
 // Without a header, the first row says how many fields rows have.
-void count_fields(Keys& keys, std::string_view first_row) {
+void set_fields(Keys& keys, std::string_view first_row) {
   if (keys.fields) return;
   std::size_t count = 0;
-  const RowFault fault =
-      visit_fields(first_row, keys.order.fields,
-                   [&count](std::size_t, const FieldSpan&) { return ++count > 0; });
+  const RowFault fault = count_fields(first_row, keys.order.fields, count);
   keys.fields = fault ? 0 : count;
 }
 
@@ -204,7 +202,7 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
   } else {
     keys->make();
     sort.keys = keys->sorts_by;
-    sort.first_record = [keys](std::string_view row) { count_fields(*keys, row); };
+    sort.first_record = [keys](std::string_view row) { set_fields(*keys, row); };
   }
   set_malformed(sort, sort.inputs, rows.order.malformed, rows.rejects, sort.syntax, sort);
   sort.keeps_malformed = rows.order.malformed == MalformedRows::keep;
