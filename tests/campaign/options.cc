@@ -131,6 +131,7 @@ const std::map<std::string_view, Maker>& makers() {
       {"first", fold({0, 1, 2, 3, 4})},
       {"last", fold({0, 1, 2, 3, 4})},
       {"collect", fold({0, 1, 2, 3, 4})},
+      {"null", one_of({"NA", "0", "1"})},
       {"field-separator", one_of({",", ":", "|", "\t", "a"})},
       {"-t", one_of({",", ":", "|", "\t", "a"})},
       {"files0-from", one_of({"in/names"})},

@@ -48,9 +48,10 @@ def rows(rng, count):
         writer.writerow(["a", 'b "and"\nc', "n"])
     for _ in range(count):
         writer.writerow([first(), second() + rng.choice(("", "\n", "\n\n,\"", '"')), rng.randrange(1000)])
-    options = ["--record=csv", "--no-header", f"-t{writer.dialect.delimiter}", *rng.choice(([], ["--key=3:number:desc"], ["--key=1", "--key=3"]))]
+    header = ["--header"] if has_header else ["--no-header"]
+    options = ["--record=csv", *header, f"-t{writer.dialect.delimiter}", *rng.choice(([], ["--key=3:number:desc"], ["--key=1", "--key=3"]))]
     if has_header:
-        options += ["--header", *rng.choice(([], ["--key=n:number"]))]
+        options += rng.choice(([], ["--key=n:number"]))
     keyed = any(option.startswith("--key") for option in options)
     folds = ([], ["-u"], ["--count"], ["--sum=3:total"], ["--max=3:number:most", "--collect=2"]) if keyed else ([], ["-u"])
     return out.getvalue().encode(), [*options, *rng.choice(folds)]
