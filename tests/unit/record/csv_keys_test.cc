@@ -10,18 +10,11 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "csv_order_test_support.h"
 #include "csv_reference.h"
-#include "record/csv_spec.h"
 
 namespace xxl {
 namespace {
-
-CsvOrder order_by(std::initializer_list<const char*> keys, bool empty_last = false) {
-  CsvOrder order;
-  for (const char* key : keys) order.keys.push_back(parse_csv_key(key));
-  order.empty_last = empty_last;
-  return order;
-}
 
 std::string key_of(const CsvOrder& order, std::string_view row,
                    std::size_t limit = KeyExtractor::kWholeKey) {

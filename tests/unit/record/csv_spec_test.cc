@@ -3,22 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "csv_order_test_support.h"
 
 namespace xxl {
 namespace {
-
-CsvOrder order_by(std::initializer_list<const char*> keys, bool empty_last = false) {
-  CsvOrder order;
-  for (const char* key : keys) order.keys.push_back(parse_csv_key(key));
-  order.empty_last = empty_last;
-  return order;
-}
 
 std::string usage_of(auto&& call) {
   try {
