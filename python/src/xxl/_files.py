@@ -23,6 +23,7 @@ from ._arguments import (
     Path,
     path_bytes,
     path_list,
+    sides,
     Size,
 )
 from ._errors import UsageError
