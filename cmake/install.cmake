@@ -53,6 +53,6 @@ else()
   set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
   # For the static library, which is in the same package.
   set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-    "libtbb-dev, liburing-dev, libxxhash-dev, nettle-dev, zlib1g-dev, libzstd-dev, liblz4-dev, liblzma-dev, libbz2-dev, pkg-config")
+    "libtbb-dev, liburing-dev, libxxhash-dev, nettle-dev, zlib1g-dev, libzstd-dev, liblz4-dev, liblzma-dev, libbz2-dev, libsimdjson-dev, pkg-config")
 endif()
 include(CPack)

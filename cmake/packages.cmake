@@ -38,6 +38,7 @@ xxl_find_module(zlib zlib)
 xxl_find_module(zstd libzstd)
 xxl_find_module(lz4 liblz4)
 xxl_find_module(lzma liblzma)
+xxl_find_module(simdjson simdjson)
 xxl_find_package(BZip2)
 list(APPEND XXL_LIBRARIES BZip2::BZip2)
 

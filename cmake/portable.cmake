@@ -17,12 +17,13 @@ macro(xxl_use_archives)
   # Headers are the distribution's, which are of the same source; so all is compiled as without XXL_PORTABLE.
   set_target_properties(TBB::tbb PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "")
   set(XXL_LIBRARIES)
-  foreach(name IN ITEMS uring xxhash nettle z zstd lz4 lzma bz2)
+  foreach(name IN ITEMS uring xxhash nettle z zstd lz4 lzma bz2 simdjson)
     find_library(XXL_ARCHIVE_${name} lib${name}.a HINTS "${XXL_BUILT_LIBRARIES}/lib" REQUIRED)
     list(APPEND XXL_LIBRARIES "${XXL_ARCHIVE_${name}}")
   endforeach()
   foreach(package IN ITEMS libboost-program-options1.74-dev libboost-program-options1.83-dev libbz2-dev liblz4-dev
-      liblzma-dev libtbb-dev liburing-dev libxxhash-dev libzstd-dev nettle-dev nlohmann-json3-dev zlib1g-dev)
+      liblzma-dev libsimdjson-dev libtbb-dev liburing-dev libxxhash-dev libzstd-dev nettle-dev nlohmann-json3-dev
+      zlib1g-dev)
     if(EXISTS "/usr/share/doc/${package}/copyright")
       install(FILES "/usr/share/doc/${package}/copyright" RENAME "${package}"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}/copyright")

@@ -9,7 +9,7 @@ set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config python3
   libboost-program-options-dev libtbb-dev liburing-dev libxxhash-dev nettle-dev
-  zlib1g-dev libzstd-dev liblz4-dev liblzma-dev libbz2-dev nlohmann-json3-dev libgtest-dev gzip zstd lz4 bzip2 xz-utils locales)
+  zlib1g-dev libzstd-dev liblz4-dev liblzma-dev libbz2-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev gzip zstd lz4 bzip2 xz-utils locales)
 case ${1:-} in
   --checks) packages+=(clang-format-14 clang-14 libclang-rt-14-dev shellcheck ccache doxygen
     e2fsprogs xfsprogs btrfs-progs) ;;

@@ -29,11 +29,12 @@ namespace xxl {
 // not apply to the format must keep their default. Otherwise Error{usage} is thrown.
 struct SortJob : FileJob {
   std::vector<std::string> inputs;  // "-" is standard input; empty means {"-"}
-  // The format: lines, csv, tsv, or u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:N.
+  // The format: lines, csv, tsv, jsonl, or u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:N.
   std::string record = "lines";
   // Keys in order of significance. Empty: the key of the format.
   // For lines POS1[,POS2] with the letters of sort(1), for rows COLUMN[:TYPE][:desc] (several
-  // with commas between), for fixed-size records OFFSET:TYPE[:desc].
+  // with commas between; of jsonl, a member like user.id), for fixed-size records
+  // OFFSET:TYPE[:desc].
   std::vector<std::string> keys;
   bool unique = false;                 // only the first record of each key
   bool merge_only = false;             // merge the inputs, which are sorted

@@ -137,7 +137,7 @@ void check_total(const Json& json, const char* name, std::uint64_t sum) {
 
 bool can_have(const std::string& kind, std::uint64_t records, std::uint64_t bytes) {
   if (kind == "parquet" || kind == "arrow") return true;
-  if (kind == "lines" || kind == "csv" || kind == "tsv")
+  if (kind == "lines" || kind == "csv" || kind == "tsv" || kind == "jsonl")
     return records <= bytes;  // with their ends
   try {
     const std::size_t record_bytes = parse_record_format(kind).record_bytes;

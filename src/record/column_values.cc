@@ -156,6 +156,34 @@ void append_version(const FieldSpan& field, KeyStretch& stretch) {
   append_version_key(value, stretch);
 }
 
+// The first byte says what JSON has there, in the order of its kinds.
+enum class JsonKind : char { is_false = 0x10, is_true, number, string, array, object };
+
+JsonKind kind_of_json(const FieldSpan& field) {
+  if (field.quoted) return JsonKind::string;
+  switch (field.content.front()) {
+    case 'f':
+      return JsonKind::is_false;
+    case 't':
+      return JsonKind::is_true;
+    case '[':
+      return JsonKind::array;
+    case '{':
+      return JsonKind::object;
+    default:
+      return JsonKind::number;
+  }
+}
+
+void append_json(const FieldSpan& field, KeyStretch& stretch) {
+  const JsonKind kind = kind_of_json(field);
+  stretch.key().push_back(static_cast<char>(kind));
+  if (!stretch.take() || kind < JsonKind::number) return;
+  const auto number = kind == JsonKind::number ? parse_decimal(field.content) : std::nullopt;
+  if (number) return append_number(*number, stretch);
+  append_text(field, stretch);
+}
+
 // Words for no value, in files of other programs.
 constexpr std::array<std::string_view, 15> kNullWords = {"NA",   "N/A",  "n/a",  "na",   "#N/A",
                                                          "null", "NULL", "Null", "None", "none",
@@ -198,7 +226,7 @@ ColumnValues::ColumnValues(CsvType type, std::string_view format,
                            const std::vector<std::string>& nulls)
     : type_(type),
       is_text_(type == CsvType::text || type == CsvType::ci || type == CsvType::natural ||
-               type == CsvType::version),
+               type == CsvType::version || type == CsvType::value),
       format_(format),
       nulls_(nulls) {
   if (format.empty()) return;
@@ -211,8 +239,10 @@ ColumnValues::ColumnValues(CsvType type, std::string_view format,
 }
 
 bool ColumnValues::is_empty(const FieldSpan& field) const {
-  const auto is_null = [this](std::string_view text) {
-    return text.empty() || std::find(nulls_.begin(), nulls_.end(), text) != nulls_.end();
+  const bool may_be_empty = type_ == CsvType::value && field.quoted;
+  const auto is_null = [this, may_be_empty](std::string_view text) {
+    return (text.empty() && !may_be_empty) ||
+           std::find(nulls_.begin(), nulls_.end(), text) != nulls_.end();
   };
   if (nulls_.empty() || !field.escaped) {
     return is_null(is_text_ ? field.content : trim_blanks(field.content));
@@ -250,6 +280,9 @@ bool ColumnValues::append(const FieldSpan& field, KeyStretch& stretch) const {
       return true;
     case CsvType::version:
       append_version(field, stretch);
+      return true;
+    case CsvType::value:
+      append_json(field, stretch);
       return true;
     case CsvType::date: {
       const std::optional<Moment> moment = moment_in(field.content);

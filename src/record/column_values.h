@@ -9,6 +9,7 @@
 //   number    a decimal of any length    exponent, pairs of digits
 //   integer   the same, digits only
 //   date      a moment in UTC            seconds since the year 0, nanoseconds
+//   value     of JSON                    a byte for its kind; then a number or text as above
 #pragma once
 
 #include <memory>
@@ -33,7 +34,8 @@ class ColumnValues {
   explicit(false) ColumnValues(CsvType type, std::string_view format = {},
                                const std::vector<std::string>& nulls = {});
 
-  // Whether keys are strings of bytes that do not delimit themselves: text, ci, natural, version.
+  // Whether keys may be strings of bytes that do not delimit themselves: text, ci, natural,
+  // version, value.
   bool is_text() const { return is_text_; }
   bool is_empty(const FieldSpan& field) const;
   // Appends the value of a field that is not empty; false if it is not of the type. Text has no end

@@ -33,6 +33,29 @@ FieldSpan* span_room(std::size_t count) {
   return room.data();
 }
 
+// The paths of `columns`, which are members that have numbers.
+std::vector<JsonMembers::Path> paths_of(const CsvOrder& order,
+                                        const std::vector<std::size_t>& columns) {
+  std::vector<JsonMembers::Path> paths(columns.size());
+  const auto set = [&](const CsvColumn& column) {
+    const auto at = std::lower_bound(columns.begin(), columns.end(), column.index);
+    paths[static_cast<std::size_t>(at - columns.begin())] = column.path;
+  };
+  for (const CsvKey& key : order.keys) set(key.column);
+  for (const CsvFold& fold : order.folds) set(fold.column);
+  return paths;
+}
+
+// The value of the field of `column`; empty where there is none.
+std::string_view field_content(std::string_view row, FieldSyntax syntax, std::size_t column) {
+  std::string_view content;
+  visit_fields(row, syntax, [&](std::size_t at, const FieldSpan& field) {
+    if (at == column) content = field.content;
+    return at < column;
+  });
+  return content;
+}
+
 }  // namespace
 
 CsvKeys::CsvKeys(const CsvOrder& order)
@@ -73,6 +96,7 @@ CsvKeys::CsvKeys(const CsvOrder& order)
                        is_of_sum(fold.kind),
                        fold.column});
   }
+  if (syntax_.json) members_.emplace(paths_of(order, columns_), order.most_json_bytes);
 }
 
 bool CsvKeys::Folded::holds(const FieldSpan& field) const {
@@ -93,6 +117,10 @@ std::string CsvKeys::Folded::describe_mismatch(const FieldSpan& field) const {
 // Finds the fields of columns_; returns how many there are. Stops at the last one, or at a fault.
 std::size_t CsvKeys::collect(std::string_view row, FieldSpan* spans) const {
   if (columns_.empty()) return 0;
+  if (members_) {
+    members_->find(row, spans);
+    return columns_.size();
+  }
   std::size_t found = 0;
   visit_fields(row, syntax_, [&](std::size_t column, const FieldSpan& field) {
     if (column != columns_[found]) return true;
@@ -130,9 +158,11 @@ void CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
   stretch.take();
 }
 
-// All columns as text. Of a malformed row, which has none behind the fault, then all of it: rows
-// that differ are never equal.
+// All columns as text, or the whole line of JSON. Of a malformed row, which has none behind the
+// fault, then all of it: rows that differ are never equal.
 void CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
+  const FieldSpan whole{.content = row};
+  if (members_) return append_column(any_column_, &whole, stretch);
   const RowFault fault =
       visit_fields(row, syntax_, [&](std::size_t column, const FieldSpan& field) {
         if (column > 0) stretch.key().push_back(kTextEnd);
@@ -141,7 +171,6 @@ void CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
       });
   if (!fault || !stretch.wants_more()) return;
   if (fault.column > 0) stretch.key().push_back(kTextEnd);
-  const FieldSpan whole{.content = row};
   append_column(any_column_, &whole, stretch);
 }
 
@@ -184,12 +213,17 @@ std::string CsvKeys::describe_too_few(std::size_t count, std::size_t found) cons
 
 std::optional<CsvFault> CsvKeys::check(std::string_view row, std::size_t fields) const {
   using Kind = CsvFault::Kind;
-  std::size_t count = 0;
-  if (const RowFault fault = count_fields(row, syntax_, count)) {
-    return CsvFault{Kind::quotes, fault.describe()};
-  }
   FieldSpan* const spans = span_room(columns_.size());
-  const std::size_t found = collect(row, spans);
+  std::size_t count = 0;
+  std::size_t found = columns_.size();
+  if (members_) {
+    if (auto what = members_->check(row, spans)) return CsvFault{Kind::syntax, std::move(*what)};
+  } else {
+    if (const RowFault fault = count_fields(row, syntax_, count)) {
+      return CsvFault{Kind::syntax, fault.describe()};
+    }
+    found = collect(row, spans);
+  }
   if (found < columns_.size()) return CsvFault{Kind::no_column, describe_too_few(count, found)};
   for (const KeyColumn& key_column : key_columns_) {
     const FieldSpan& field = spans[key_column.span];
@@ -227,13 +261,21 @@ bool append_value_key(const ColumnValues& values, const FieldSpan& field, std::s
   return values.append(field, stretch);
 }
 
-std::string_view field_content(std::string_view row, FieldSyntax syntax, std::size_t column) {
-  std::string_view content;
-  visit_fields(row, syntax, [&](std::size_t at, const FieldSpan& field) {
-    if (at == column) content = field.content;
-    return at < column;
-  });
-  return content;
+std::string key_text(const CsvOrder& order, std::string_view row) {
+  if (order.keys.empty()) return std::string(row);
+  std::vector<FieldSpan> members(order.keys.size());
+  if (order.fields.json) {
+    std::vector<JsonMembers::Path> paths;
+    for (const CsvKey& key : order.keys) paths.push_back(key.column.path);
+    JsonMembers(paths, order.most_json_bytes).find(row, members.data());
+  }
+  std::string text;
+  for (std::size_t i = 0; i < order.keys.size(); ++i) {
+    if (!text.empty()) text += order.fields.separator;
+    text += order.fields.json ? members[i].content
+                              : field_content(row, order.fields, order.keys[i].column.index);
+  }
+  return text;
 }
 
 }  // namespace xxl

@@ -1,4 +1,5 @@
-// Keys of rows: columns of text, numbers and dates as order-preserving byte strings.
+// Keys of rows, or of objects of JSON: columns of text, numbers and dates as order-preserving byte
+// strings.
 //
 //   --key=price:number:desc --key=name     row  7,"Miller, Ann",12.50
 //
@@ -19,6 +20,7 @@
 #include "record/column_values.h"
 #include "record/csv_order.h"
 #include "record/csv_rows.h"
+#include "record/json_members.h"
 #include "record/key_extractor.h"
 #include "record/key_stretch.h"
 
@@ -27,7 +29,7 @@ namespace xxl {
 // What makes a row malformed.
 struct CsvFault {
   enum class Kind : std::uint8_t {
-    quotes,
+    syntax,        // its quotes, or those of JSON
     no_column,     // of a key or fold
     value,         // that of a key or fold is not of its type
     fewer_fields,  // than there should be
@@ -47,8 +49,8 @@ class CsvKeys : public KeyExtractor {
   void append_key(std::string_view row, std::size_t limit, std::string& key) const override;
   void append_key_part(std::string_view row, std::size_t from, std::size_t limit,
                        std::string& key) const override;
-  // What makes `row` (without its terminator) malformed. Quotes are checked in the whole row,
-  // whatever the key. `fields`: how many there should be; 0 if that is not known.
+  // What makes `row` (without its terminator) malformed. Quotes, or all of JSON, are checked in the
+  // whole row, whatever the key. `fields`: how many there should be; 0 if that is not known.
   std::optional<CsvFault> check(std::string_view row, std::size_t fields = 0) const;
   // Whether a field of the key is missing, empty or not of its type.
   bool has_empty_part(std::string_view row) const;
@@ -83,6 +85,7 @@ class CsvKeys : public KeyExtractor {
   std::string describe_too_few(std::size_t count, std::size_t found) const;
 
   FieldSyntax syntax_;
+  std::optional<JsonMembers> members_;  // of JSON: as numbered in columns_
   bool are_rows_equal_;   // without key columns; otherwise all columns are the key then
   KeyColumn any_column_;  // where there are no keys
   std::vector<KeyColumn> key_columns_;
@@ -95,7 +98,7 @@ std::shared_ptr<const CsvKeys> make_csv_keys(const CsvOrder& order);
 // Appends the value of `field` as a key of its own: a byte string in the order of the values.
 // False, and nothing is appended, if it is empty or not of the type.
 bool append_value_key(const ColumnValues& values, const FieldSpan& field, std::string& key);
-// The value of the field of `column`; empty where there is none.
-std::string_view field_content(std::string_view row, FieldSyntax syntax, std::size_t column);
+// The fields of the key, or the whole row.
+std::string key_text(const CsvOrder& order, std::string_view row);
 
 }  // namespace xxl

@@ -136,6 +136,17 @@ void resolve_columns(CsvOrder& order, std::string_view header, std::string_view 
   }
 }
 
+void number_members(CsvOrder& order) {
+  std::vector<std::vector<std::string>> known;
+  const auto number = [&known](CsvColumn& column) {
+    auto found = std::find(known.begin(), known.end(), column.path);
+    if (found == known.end()) found = known.insert(found, column.path);
+    column.index = static_cast<std::size_t>(found - known.begin());
+  };
+  for (CsvKey& key : order.keys) number(key.column);
+  for (CsvFold& fold : order.folds) number(fold.column);
+}
+
 void check_folds(const CsvOrder& order) {
   for (auto fold = order.folds.begin(); fold != order.folds.end(); ++fold) {
     const auto other = std::find_if(order.folds.begin(), fold, [&](const CsvFold& before) {
@@ -204,8 +215,9 @@ std::vector<CsvKey> keys_within_groups(const CsvOrder& order) {
 
 std::vector<std::string> names_of_groups(const CsvOrder& order, std::string_view header) {
   RowFields fields;
-  fields.parse(without_byte_order_mark(header), order.fields);
+  if (!order.fields.json) fields.parse(without_byte_order_mark(header), order.fields);
   const auto name_at = [&](const CsvColumn& column) {
+    if (order.fields.json) return column.name;
     std::string name;
     if (column.index < fields.size()) fields[column.index].append_value(name);
     return name;
@@ -241,6 +253,7 @@ std::string in_quotes(std::string_view value) {
 }
 
 std::string in_words(const CsvColumn& column) {
+  if (!column.path.empty()) return "member " + escape_controls(column.name);
   std::string text = "column " + std::to_string(column.index + 1);
   if (!column.name.empty()) text += " (" + escape_controls(column.name) + ")";
   return text;

@@ -15,7 +15,8 @@ namespace xxl {
 
 // `ci` is text without regard to upper and lower case; in `natural` text, digits are numbers;
 // `version` is the order of sort -V (column_values.h).
-enum class CsvType { text, number, integer, date, ci, natural, version };
+// `value` is what JSON says it is: a number, a string, ...
+enum class CsvType { text, number, integer, date, ci, natural, version, value };
 
 // What becomes of malformed rows.
 enum class MalformedRows {
@@ -28,9 +29,10 @@ enum class MalformedRows {
 // A column by its place, or by its name in the header.
 struct CsvColumn {
   static constexpr std::size_t kByName = ~std::size_t{0};
-  std::size_t index = kByName;  // from 0; kByName until resolve_columns has found it
-  std::string name;             // empty: given by its number
-  std::size_t from_end = 0;     // 1: the last one; 0: it is counted from the first
+  std::size_t index = kByName;         // from 0; kByName until resolve_columns has found it
+  std::string name;                    // empty: given by its number
+  std::size_t from_end = 0;            // 1: the last one; 0: it is counted from the first
+  std::vector<std::string> path = {};  // of JSON: the names on the way to the member
   bool operator==(const CsvColumn&) const = default;
 };
 
@@ -68,6 +70,7 @@ struct CsvOrder {
   bool group = false;              // rows become their keys and folds, in this order
   bool count = false;              // one more column, for the number of rows of a key
   std::size_t header_columns = 0;  // if there is a header, once it is known
+  std::size_t most_json_bytes = ~std::size_t{0};  // of a line
 };
 
 // `keys` of a table of so many columns, each of one of them, by its number or name. Throws
@@ -82,6 +85,8 @@ const CsvColumn* first_named(const CsvOrder& order);
 // Error{usage} if a name is not there, or there more than once (also by the NAME of a fold, or as
 // kCountColumn), and Error{bad_input} if the row is malformed.
 void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path);
+// The same of JSON: gives the members of `order` numbers.
+void number_members(CsvOrder& order);
 // Throws Error{usage} if two folds of `order`, with columns that have been found, are to take the
 // place of one field.
 void check_folds(const CsvOrder& order);
@@ -92,8 +97,8 @@ void check_folds_keep_key(const CsvOrder& order);
 // What rows of groups are sorted by within a group; none: they stay in the order of the input.
 // Columns have been found. Throws Error{usage} if the folds need different orders.
 std::vector<CsvKey> keys_within_groups(const CsvOrder& order);
-// The columns of groups, which `header` does not name otherwise, with columns that have been found.
-// Throws Error{usage} if two have the same name.
+// The columns of groups, which `header` (none of JSON) does not name otherwise, with columns that
+// have been found. Throws Error{usage} if two have the same name.
 std::vector<std::string> names_of_groups(const CsvOrder& order, std::string_view header);
 
 // For messages: "'the start of a value...'" on one line, "column 2 (name)".

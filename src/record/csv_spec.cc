@@ -183,7 +183,39 @@ CsvColumn numbered_column(const SpecReader& reader, std::string_view digits, boo
   return column;
 }
 
-CsvColumn column_of(const SpecReader& reader, const Word& word) {
+// The names in the text of a member. Those of a pointer have ~1 for a slash and ~0 for a tilde.
+std::vector<std::string> path_of(const SpecReader& reader, const Word& word) {
+  if (word.quoted) return {word.text};
+  std::string_view rest = word.text;
+  const bool is_pointer = rest.starts_with('/');
+  if (is_pointer) rest.remove_prefix(1);
+  const char separator = is_pointer ? '/' : '.';
+  std::vector<std::string> path;
+  while (true) {
+    const std::size_t end = rest.find(separator);
+    std::string name(rest.substr(0, end));
+    if (is_pointer) {
+      for (std::size_t at = 0; (at = name.find('~', at)) != name.npos; ++at) {
+        const char code = at + 1 < name.size() ? name[at + 1] : ' ';
+        if (code != '0' && code != '1') reader.fail("behind ~ there is a 0 or a 1");
+        name.replace(at, 2, 1, code == '0' ? '~' : '/');
+      }
+    } else if (name.empty()) {
+      reader.fail("the name of a member is empty (a name with dots goes in quotes)");
+    }
+    path.push_back(std::move(name));
+    if (end == rest.npos) return path;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+CsvColumn column_of(const SpecReader& reader, const Word& word, ColumnTypes types) {
+  if (types == ColumnTypes::of_members) {
+    if (word.text.empty()) reader.fail("it starts with the name of a member");
+    CsvColumn member{.name = word.text};
+    member.path = path_of(reader, word);
+    return member;
+  }
   const std::string_view text = word.text;
   if (text.empty()) reader.fail("it starts with a column: a number or a name");
   if (!word.quoted && is_number(text)) return numbered_column(reader, text, false);
@@ -196,13 +228,14 @@ CsvColumn column_of(const SpecReader& reader, const Word& word) {
 }
 
 // FIRST-LAST, FIRST- (to_last of the key), or one column.
-std::vector<CsvKey> columns_of(const SpecReader& reader, const Word& word) {
+std::vector<CsvKey> columns_of(const SpecReader& reader, const Word& word, ColumnTypes types) {
   const std::string_view text = word.text;
   const std::size_t dash = text.find('-', 1);
   std::vector<CsvKey> keys;
-  if (word.quoted || dash == text.npos || !is_number(text.substr(0, dash)) ||
+  if (word.quoted || types == ColumnTypes::of_members || dash == text.npos ||
+      !is_number(text.substr(0, dash)) ||
       (dash + 1 != text.size() && !is_number(text.substr(dash + 1)))) {
-    keys.push_back({.column = column_of(reader, word)});
+    keys.push_back({.column = column_of(reader, word, types)});
     return keys;
   }
   CsvKey key{.column = numbered_column(reader, text.substr(0, dash), false)};
@@ -244,7 +277,7 @@ class KeyWords {
       } else if (const std::optional<CsvType> type = type_of(word)) {
         set(type_, word);
         key.type = *type;
-        if (types_ == ColumnTypes::of_keys) key.format = reader_.format(*type, false);
+        if (types_ != ColumnTypes::of_columns) key.format = reader_.format(*type, false);
       } else {
         throw_unknown(word);
       }
@@ -285,9 +318,10 @@ void append_keys(std::string_view spec, bool descending, ColumnTypes types,
                  std::vector<CsvKey>& all) {
   SpecReader reader(spec, "--key", true);
   do {
-    std::vector<CsvKey> keys = columns_of(reader, reader.word());
+    std::vector<CsvKey> keys = columns_of(reader, reader.word(), types);
     KeyWords words(reader, spec, types);
     CsvKey said;
+    if (types == ColumnTypes::of_members) said.type = CsvType::value;
     words.read(said);
     for (CsvKey& key : keys) {
       key.type = said.type;
@@ -303,6 +337,7 @@ void append_keys(std::string_view spec, bool descending, ColumnTypes types,
 }  // namespace
 
 std::string_view type_word(CsvType type) {
+  if (type == CsvType::value) return "value";
   return std::ranges::find(kTypeNames, type, &TypeName::type)->name;
 }
 
@@ -316,7 +351,7 @@ std::optional<MalformedRows> malformed_rows_named(std::string_view word) {
 
 CsvColumn parse_csv_column(std::string_view spec, std::string_view option) {
   SpecReader reader(spec, option, false);
-  CsvColumn column = column_of(reader, reader.word());
+  CsvColumn column = column_of(reader, reader.word(), ColumnTypes::of_keys);
   if (!reader.at_end()) reader.fail(kNameWithColon);
   return column;
 }
@@ -328,16 +363,16 @@ std::vector<CsvKey> parse_csv_keys(std::span<const std::string> specs, bool desc
   return keys;
 }
 
-CsvKey parse_csv_key(std::string_view spec, bool descending) {
+CsvKey parse_csv_key(std::string_view spec, bool descending, ColumnTypes types) {
   std::vector<CsvKey> keys;
-  append_keys(spec, descending, ColumnTypes::of_keys, keys);
+  append_keys(spec, descending, types, keys);
   if (keys.size() != 1 || keys.front().to_last) {
     throw_bad_option("--key", spec, "more than one column, where one is needed");
   }
   return keys.front();
 }
 
-CsvFold parse_csv_fold(FoldKind kind, std::string_view spec) {
+CsvFold parse_csv_fold(FoldKind kind, std::string_view spec, ColumnTypes types) {
   const std::string option = "--" + std::string(name_of(kind));
   SpecReader reader(spec, option, false);
   CsvFold fold;
@@ -348,10 +383,13 @@ CsvFold parse_csv_fold(FoldKind kind, std::string_view spec) {
     fold.name = kCountColumn;
     return fold;
   }
-  fold.column = column_of(reader, reader.word());
+  fold.column = column_of(reader, reader.word(), types);
   const bool is_extreme = kind == FoldKind::min || kind == FoldKind::max;
   const bool has_type = is_extreme || kind == FoldKind::count_distinct;
   if (is_extreme || is_of_sum(kind)) fold.type = CsvType::number;
+  if (types == ColumnTypes::of_members && kind == FoldKind::count_distinct) {
+    fold.type = CsvType::value;
+  }
   bool may_be_type = true;
   while (reader.next_word()) {
     const auto [word, quoted] = reader.word();

@@ -9,7 +9,8 @@ struct FieldSyntax {
       : separator(the_separator), quotes(has_quotes) {}
 
   char separator;
-  bool quotes;  // a field may be in quotes; otherwise they are bytes like any other
+  bool quotes;        // a field may be in quotes; otherwise they are bytes like any other
+  bool json = false;  // rows are lines of JSON instead, and columns are members of their objects
   bool operator==(const FieldSyntax&) const = default;
 };
 

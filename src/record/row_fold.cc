@@ -29,6 +29,30 @@ class ColumnFold {
   virtual std::optional<std::string> field() const = 0;
 };
 
+// A value as it stands in a row. Of JSON, nothing is null.
+std::string in_row(const FieldSpan& field, FieldSyntax syntax) {
+  if (!syntax.json) return std::string(field.raw());
+  std::string text;
+  if (field.quoted) {
+    append_json_string(field.content, text);
+  } else {
+    text = field.content.empty() ? "null" : field.content;
+  }
+  return text;
+}
+
+// A number, as values of a column are written.
+std::string number_in_row(const ColumnValues& values, const std::string& number,
+                          FieldSyntax syntax) {
+  std::string text;
+  const std::string written = values.written(number);
+  if (!syntax.json) {
+    append_field(written, syntax, text);
+    return text;
+  }
+  return in_row({.content = written, .quoted = written != number}, syntax);
+}
+
 // Whether the field is a number that can be summed, and was added.
 bool add_to(DecimalSum& sum, const ColumnValues& values, const FieldSpan& field) {
   const std::optional<Decimal> number = values.number(field);
@@ -58,10 +82,8 @@ class NumberFold : public ColumnFold {
   }
   std::optional<std::string> field() const override {
     if (numbers_ == 0) return {};
-    std::string field;
-    const std::string number = kind_ == FoldKind::mean ? sum_.mean(numbers_) : sum_.text();
-    append_field(values_.written(number), syntax_, field);
-    return field;
+    return number_in_row(values_, kind_ == FoldKind::mean ? sum_.mean(numbers_) : sum_.text(),
+                         syntax_);
   }
 
  private:
@@ -76,8 +98,8 @@ class NumberFold : public ColumnFold {
 // min, max: the first one of those that are equal. Empty fields do not count.
 class ExtremeFold : public ColumnFold {
  public:
-  ExtremeFold(FoldKind kind, const ColumnValues& values)
-      : is_max_(kind == FoldKind::max), values_(values) {}
+  ExtremeFold(FoldKind kind, const ColumnValues& values, FieldSyntax syntax)
+      : is_max_(kind == FoldKind::max), values_(values), syntax_(syntax) {}
 
   void clear() override { field_.reset(); }
   bool add(const FieldSpan& field) override {
@@ -85,7 +107,7 @@ class ExtremeFold : public ColumnFold {
     if (!append_value_key(values_, field, key_)) return true;
     if (field_ && (is_max_ ? key_ <= best_ : key_ >= best_)) return true;
     std::swap(key_, best_);
-    field_ = field.raw();
+    field_ = in_row(field, syntax_);
     return true;
   }
   std::optional<std::string> field() const override { return field_; }
@@ -93,6 +115,7 @@ class ExtremeFold : public ColumnFold {
  private:
   const bool is_max_;
   const ColumnValues values_;
+  const FieldSyntax syntax_;
   std::string key_;
   std::string best_;  // the key of field_
   std::optional<std::string> field_;
@@ -101,21 +124,23 @@ class ExtremeFold : public ColumnFold {
 // first, last: empty fields, too.
 class PlaceFold : public ColumnFold {
  public:
-  explicit PlaceFold(FoldKind kind) : is_last_(kind == FoldKind::last) {}
+  PlaceFold(FoldKind kind, FieldSyntax syntax)
+      : is_last_(kind == FoldKind::last), syntax_(syntax) {}
 
   void clear() override { field_.reset(); }
   bool add(const FieldSpan& field) override {
-    if (is_last_ || !field_) field_ = field.raw();
+    if (is_last_ || !field_) field_ = in_row(field, syntax_);
     return true;
   }
   std::optional<std::string> field() const override { return field_; }
 
  private:
   const bool is_last_;
+  const FieldSyntax syntax_;
   std::optional<std::string> field_;
 };
 
-// collect: a row of its own, in one field. Empty fields do not count.
+// collect: a row of its own, in one field, or an array of JSON. Empty fields do not count.
 class CollectFold : public ColumnFold {
  public:
   CollectFold(const ColumnValues& values, FieldSyntax syntax, std::size_t most_bytes)
@@ -124,7 +149,11 @@ class CollectFold : public ColumnFold {
   void clear() override { values_.clear(); }
   bool add(const FieldSpan& field) override {
     if (text_.is_empty(field)) return true;
-    if (!values_.empty()) values_.push_back(kSeparator);
+    if (!values_.empty()) values_.push_back(syntax_.json ? ',' : kSeparator);
+    if (syntax_.json) {
+      values_ += in_row(field, syntax_);
+      return values_.size() <= most_bytes_;
+    }
     value_.clear();
     field.append_value(value_);
     if (syntax_.quotes)
@@ -135,6 +164,7 @@ class CollectFold : public ColumnFold {
   }
   std::optional<std::string> field() const override {
     if (values_.empty()) return {};
+    if (syntax_.json) return "[" + values_ + "]";
     std::string field;
     append_field(values_, syntax_, field);
     return field;
@@ -231,9 +261,7 @@ class MedianFold : public ColumnFold {
     DecimalSum sum;
     add_to(sum, values_, {.content = below.text});
     if (is_between) add_to(sum, values_, {.content = upper_[1].text});
-    std::string field;
-    append_field(values_.written(is_between ? sum.mean(2) : sum.text()), syntax_, field);
-    return field;
+    return number_in_row(values_, is_between ? sum.mean(2) : sum.text(), syntax_);
   }
 
  private:
@@ -265,10 +293,10 @@ std::unique_ptr<ColumnFold> make_column_fold(const CsvFold& fold, const RowFoldO
                                           options.keeps_malformed);
     case FoldKind::min:
     case FoldKind::max:
-      return std::make_unique<ExtremeFold>(fold.kind, values);
+      return std::make_unique<ExtremeFold>(fold.kind, values, options.fields);
     case FoldKind::first:
     case FoldKind::last:
-      return std::make_unique<PlaceFold>(fold.kind);
+      return std::make_unique<PlaceFold>(fold.kind, options.fields);
     case FoldKind::count:
       return std::make_unique<CountFold>();
     case FoldKind::count_distinct:
@@ -280,6 +308,14 @@ std::unique_ptr<ColumnFold> make_column_fold(const CsvFold& fold, const RowFoldO
       break;
   }
   return std::make_unique<CollectFold>(values, options.fields, options.most_collected_bytes);
+}
+
+[[noreturn]] void throw_too_long(FoldKind kind, const std::string& row,
+                                 const RowFoldOptions& options) {
+  throw Error(ErrorCode::no_space, "--" + std::string(name_of(kind)) + ": the values of key " +
+                                       in_quotes(options.key_text(row)) + " are longer than " +
+                                       format_bytes(options.most_collected_bytes) +
+                                       ", a sixteenth of " + memory_name() + ": give more");
 }
 
 class RowFold : public GroupFold {
@@ -305,7 +341,7 @@ class RowFold : public GroupFold {
   void add(std::string_view row) override {
     ++rows_;
     visit_columns(row, [this](const Column& column, const FieldSpan& field) {
-      if (!column.fold->add(field)) throw_too_long(column.kind);
+      if (!column.fold->add(field)) throw_too_long(column.kind, first_, options_);
     });
   }
 
@@ -391,14 +427,6 @@ class RowFold : public GroupFold {
     out.append(options_.header_columns - columns, options_.fields.separator);
   }
 
-  [[noreturn]] void throw_too_long(FoldKind kind) const {
-    throw Error(ErrorCode::no_space, "--" + std::string(name_of(kind)) + ": the values of key " +
-                                         in_quotes(options_.key_text(first_)) +
-                                         " are longer than " +
-                                         format_bytes(options_.most_collected_bytes) +
-                                         ", a sixteenth of " + memory_name() + ": give more");
-  }
-
   const RowFoldOptions options_;
   bool appends_ = options_.count;
   std::vector<Column> columns_;
@@ -408,9 +436,93 @@ class RowFold : public GroupFold {
   std::uint64_t rows_ = 0;
 };
 
+// Of lines of JSON.
+class JsonFold : public GroupFold {
+ public:
+  explicit JsonFold(const RowFoldOptions& options)
+      : options_(options), members_(paths_of(options), options.most_json_bytes) {
+    for (const CsvFold& fold : options.folds) folds_.push_back(make_column_fold(fold, options));
+    fields_.resize(options.paths_of_keys.size() + folds_.size() + 1);
+  }
+
+  void begin(std::string_view row) override {
+    first_ = row;
+    rows_ = 0;
+    for (const auto& fold : folds_) fold->clear();
+    add(row);
+  }
+
+  void add(std::string_view row) override {
+    ++rows_;
+    if (folds_.empty()) return;
+    members_.find(row, fields_.data());
+    for (std::size_t i = 0; i < folds_.size(); ++i) {
+      if (folds_[i]->add(fields_[options_.paths_of_keys.size() + i])) continue;
+      throw_too_long(options_.folds[i].kind, first_, options_);
+    }
+  }
+
+  void finish(std::string& out) override {
+    members_.find(first_, fields_.data());
+    const std::string_view row = without_line_end(first_);
+    if (options_.keys_of_group) {
+      append_group(out);
+    } else {
+      append_counted(row, out);
+    }
+    out.append(first_, row.size());
+  }
+
+ private:
+  // Those of the keys, of the folds, and of what --count makes.
+  static std::vector<JsonMembers::Path> paths_of(const RowFoldOptions& options) {
+    std::vector<JsonMembers::Path> paths = options.paths_of_keys;
+    for (const CsvFold& fold : options.folds) paths.push_back(fold.column.path);
+    paths.push_back({std::string(kCountColumn)});
+    return paths;
+  }
+
+  void append_group(std::string& out) const {
+    const auto append = [&, i = std::size_t{0}](std::string_view value) mutable {
+      out.push_back(i == 0 ? '{' : ',');
+      append_json_string(options_.names_of_group[i++], out);
+      out.push_back(':');
+      out.append(value);
+    };
+    const std::size_t keys = options_.paths_of_keys.size();
+    for (std::size_t i = 0; i < keys; ++i) append(in_row(fields_[i], options_.fields));
+    for (const auto& fold : folds_) append(fold->field().value_or("null"));
+    out.push_back('}');
+  }
+
+  void append_counted(std::string_view row, std::string& out) const {
+    if (fields_.back().content.data() != nullptr) {
+      throw Error(ErrorCode::usage, "there is a member " + in_quotes(kCountColumn) +
+                                        " already, the name of the one that --count makes, in the "
+                                        "first row of key " +
+                                        in_quotes(options_.key_text(first_)));
+    }
+    constexpr std::string_view kJsonBlanks = " \t";
+    const std::size_t end = row.rfind('}');
+    const std::size_t last = row.find_last_not_of(kJsonBlanks, end - 1);
+    out.append(row, 0, last + 1);
+    if (row[last] != '{') out.push_back(',');
+    append_json_string(kCountColumn, out);
+    out.append(":").append(std::to_string(rows_)).append("}");
+  }
+
+  const RowFoldOptions options_;
+  const JsonMembers members_;
+  std::vector<std::unique_ptr<ColumnFold>> folds_;
+  std::vector<FieldSpan> fields_;
+  std::string first_;
+  std::uint64_t rows_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<GroupFold> make_row_fold(const RowFoldOptions& options) {
+  if (options.fields.json) return std::make_unique<JsonFold>(options);
   return std::make_unique<RowFold>(options);
 }
 

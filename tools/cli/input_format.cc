@@ -116,17 +116,12 @@ std::string_view format_of_inputs(const ParsedOptions& options, std::string& fir
 [[noreturn]] void ask_for_format(const ParsedOptions& options, const std::string& input,
                                  std::string_view format) {
   std::string looks = quote_controls(input) + " looks like ";
-  if (format == "jsonl") {
-    looks +=
-        "a file of JSON lines, whose members cannot be keys yet: add --format=lines to sort its "
-        "lines as text";
-  } else {
-    looks += (format == "csv"       ? "a CSV file: add --csv"
-              : format == "tsv"     ? "a TSV file: add --tsv"
-              : format == "parquet" ? "a Parquet file: add --parquet"
-                                    : "an Arrow file: add --arrow");
-    looks += " (or --format=lines)";
-  }
+  looks += (format == "csv"       ? "a CSV file: add --csv"
+            : format == "tsv"     ? "a TSV file: add --tsv"
+            : format == "jsonl"   ? "a file of JSON lines: add --jsonl"
+            : format == "parquet" ? "a Parquet file: add --parquet"
+                                  : "an Arrow file: add --arrow");
+  looks += " (or --format=lines)";
   throw_usage(options.command(), looks);
 }
 
@@ -137,10 +132,7 @@ std::string_view resolved_format(const ParsedOptions& options) {
   if (format.empty() || is_columnar(format)) return format;
   const Hints hints = hints_of(options);
   if (hints.of_lines && !hints.of_rows) return {};
-  if (format == "jsonl") {  // whose lines can be shuffled as text
-    if (options.command().name == "shuf") return {};
-    ask_for_format(options, input, format);
-  }
+  if (format == "jsonl" && options.command().name == "shuf") return {};  // as good as lines
   if (hints.of_rows) return format;
   ask_for_format(options, input, format);
 }
@@ -177,7 +169,9 @@ void resolve_format(const Caller& caller, ParsedOptions& options) {
     const std::string_view format = resolved_format(options);
     if (!format.empty()) options.set("format", std::string(format));
   }
-  const bool is_rows = text_kind(options.value("format", "lines")) == TextKind::rows;
+  const std::string record = options.value("format", "lines");
+  if (is_json(record)) return;
+  const bool is_rows = text_kind(record) == TextKind::rows;
   if (options.has("no-header") && options.has("header")) {
     throw_usage(options.command(), "--header and --no-header exclude each other");
   }

@@ -7,6 +7,9 @@
 namespace xxl::cli {
 namespace {
 
+// Options of rows that say how their fields are told apart.
+constexpr std::string_view kOfFields[] = {"header", "no-header", "field-separator", "quote"};
+
 std::string switch_name(const OptionSpec& option) {
   return option.long_name.empty() ? option.key() : "--" + std::string(option.long_name);
 }
@@ -67,6 +70,11 @@ void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
     if (options.has(option.key()) && !overlap(option.scope, scope)) {
       refuse(switch_name(option), option.scope);
     }
+  }
+  for (const std::string_view option : kOfFields) {
+    if (!is_json(options.value("format", "lines")) || !options.has(std::string(option))) continue;
+    throw_usage(options.command(), "--" + std::string(option) +
+                                       " is for rows of CSV and TSV only, not for JSON lines");
   }
   for (const Argument& argument : options.arguments()) {
     if (is_obsolescent_key(argument) && scope != Scope::lines) {

@@ -175,6 +175,8 @@ constexpr CommandSpec kOtherCommands[] = {
 constexpr OtherName kOtherNames[] = {
     {"csv", "format", "csv"},
     {"tsv", "format", "tsv"},
+    {"jsonl", "format", "jsonl"},
+    {"ndjson", "format", "jsonl"},
     {"parquet", "format", "parquet"},
     {"arrow", "format", "arrow"},
     {"record", "format"},

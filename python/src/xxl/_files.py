@@ -147,7 +147,8 @@ def sort_file(
 
     inputs: a path, or several paths, which are sorted together.
     record: "u32", "u64", "i32", "i64", "f32", "f64", "kv32", "kv64", "gensort", "fixed:N" or
-        "lines". "csv" and "tsv" work as well, but sort_csv is easier.
+        "lines", or "jsonl" (keys are members, as "user.id:n:desc"). "csv" and "tsv" work as
+        well, but sort_csv is easier.
     keys: --key of the command line. "OFFSET:TYPE[:desc]" for binary records, "POS1[,POS2]" with
         letters for lines. Default: the key of the record type.
     reverse: descending, unless a key says otherwise.

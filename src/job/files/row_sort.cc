@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "base/units.h"
+#include "job/files/text_kind.h"
 #include "record/csv_keys.h"
 #include "record/csv_rows.h"
 #include "record/csv_spec.h"
@@ -57,6 +58,10 @@ constexpr std::uint64_t kMostOpenPart = 16;
 // Of the memory of -S, for one field of --collect: each thread may be making one.
 constexpr std::uint64_t kCollectedPart = 16;
 
+// Of the memory of -S, for one line of JSON: each thread may be reading one, with as much beside it
+// for each of its bytes as json_members.h says.
+constexpr std::uint64_t kJsonPart = 128;
+
 // Sorts by `key` first, and makes it the key of parts.
 void part_by(const CsvKey& key, const std::shared_ptr<Keys>& keys, GeneralSortOptions& sort) {
   std::vector<CsvKey>& all = keys->order.keys;
@@ -69,22 +74,19 @@ void part_by(const CsvKey& key, const std::shared_ptr<Keys>& keys, GeneralSortOp
   };
 }
 
-// The fields of the key, or the whole row.
-std::string key_text(const CsvOrder& order, std::string_view row) {
-  std::string text;
-  for (const CsvKey& key : order.keys) {
-    if (!text.empty()) text += order.fields.separator;
-    text += field_content(row, order.fields, key.column.index);
-  }
-  return order.keys.empty() ? std::string(row) : text;
-}
-
 void check_no_column_is_named_count(const CsvOrder& order) {
   for (const CsvFold& fold : order.folds) {
     if (fold.name != kCountColumn) continue;
     throw Error(ErrorCode::usage, "--count makes a column '" + fold.name + "': give that of --" +
                                       std::string(name_of(fold.kind)) + " another name");
   }
+}
+
+std::vector<JsonMembers::Path> paths_of_keys(const CsvOrder& order) {
+  std::vector<JsonMembers::Path> paths;
+  if (!order.group) return paths;
+  for (const CsvKey& key : order.keys) paths.push_back(key.column.path);
+  return paths;
 }
 
 // Whether two names, of files that may not exist yet, are of one place.
@@ -116,7 +118,7 @@ std::optional<RecordFault> fault_of(std::optional<CsvFault> fault, MalformedRows
   const bool keeps_all = malformed == MalformedRows::keep;
   bool keeps = false;
   switch (fault->kind) {
-    case Kind::quotes:
+    case Kind::syntax:
       keeps = keeps_all && use == RowUse::moved;
       break;
     case Kind::no_column:
@@ -187,7 +189,15 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
   const auto keys = std::make_shared<Keys>();
   keys->order = rows.order;
   keys->order.count = rows.count;
-  if (!sort.part_by.empty()) part_by(parse_csv_key(sort.part_by, rows.reverse), keys, sort);
+  if (!sort.part_by.empty()) {
+    part_by(parse_csv_key(sort.part_by, rows.reverse, column_types(rows.order.fields)), keys, sort);
+  }
+  if (rows.order.fields.json) {
+    number_members(keys->order);
+    keys->order.most_json_bytes = sort.given_memory_bytes() / kJsonPart;
+    keys->fields = 0;
+    if (keys->order.group) keys->names_of_groups = names_of_groups(keys->order, {});
+  }
   check_names_of_columns(keys->order, sort.syntax.header);
   sort.key_text = [keys](std::string_view row) { return key_text(keys->order, row); };
   set_row_syntax(rows.order, sort, sort.syntax);
@@ -233,9 +243,11 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
         .nulls = order.nulls,
         .count = order.count,
         .keys_of_group = std::move(keys_of_group),
+        .paths_of_keys = paths_of_keys(order),
         .names_of_group = keys->names_of_groups,
         .header_columns = order.header_columns,
         .most_collected_bytes = most_bytes,
+        .most_json_bytes = order.most_json_bytes,
         .keeps_malformed = order.malformed == MalformedRows::keep,
         .key_text = [keys](std::string_view row) { return key_text(keys->order, row); }};
   };

@@ -39,8 +39,8 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
   const bool lines = kind == TextKind::lines;
   const bool rows = kind == TextKind::rows;
   const MemberCheck members[] = {
-      {"field_separator", !job.field_separator.empty(), text},
-      {"header", job.header, text},
+      {"field_separator", !job.field_separator.empty(), text && !is_json(job.record)},
+      {"header", job.header, text && !is_json(job.record)},
       {"sums", !job.sums.empty(), !lines},
       {"folds", !job.folds.empty(), !lines},
       {"flags", !job.flags.empty(), lines},
@@ -52,7 +52,7 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
       {"malformed", !job.malformed.empty(), rows},
       {"rejects", !job.rejects.empty(), rows},
       {"max_rejects", job.max_rejects.has_value(), rows},
-      {"quotes", !job.quotes, rows},
+      {"quotes", !job.quotes, rows && !is_json(job.record)},
   };
   check_members("SortJob", job.record, members);
 }
@@ -109,20 +109,29 @@ LineOrder line_order(const SortSpec& job) {
   return order;
 }
 
-CsvOrder row_order(const SortJob& job) {
+CsvOrder row_order(const SortSpec& job) {
   if (job.reverse && job.keys.empty() && job.part_by.empty()) {
     throw Error(ErrorCode::usage, "SortJob::reverse of rows needs keys");
   }
   CsvOrder order;
   order.fields = fields_of_rows(job.record, given_separator(job.field_separator), job.quotes);
-  order.keys = parse_csv_keys(job.keys, job.reverse);
+  const ColumnTypes types = column_types(order.fields);
+  order.keys = parse_csv_keys(job.keys, job.reverse, types);
+  const bool needs_key = !job.unique && !job.group && !job.set_rule && !job.shuffle_seed;
+  if (order.fields.json && needs_key && order.keys.empty() && job.part_by.empty()) {
+    throw Error(ErrorCode::usage,
+                "lines of JSON are sorted by their members: say by which, as in --key=user.id");
+  }
   order.empty_last = job.empty_last;
   order.nulls = job.nulls;
   order.malformed = malformed_rows(job.malformed);
   for (const auto& [kind, field] : folds_of(job)) {
-    order.folds.push_back(parse_csv_fold(kind, field));
+    order.folds.push_back(parse_csv_fold(kind, field, types));
   }
   order.group = job.group;
+  if (order.fields.json && !job.group && !order.folds.empty()) {
+    throw Error(ErrorCode::usage, "values of JSON lines are folded in groups only, by xxl group");
+  }
   if (job.group && job.count) order.folds.push_back(parse_csv_fold(FoldKind::count, ""));
   if (job.group && order.keys.empty() && order.folds.empty()) {
     throw Error(ErrorCode::usage, "groups need keys, or something to make of their rows");

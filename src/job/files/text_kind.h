@@ -17,19 +17,33 @@ namespace xxl {
 enum class TextKind { none, lines, rows };  // none: records of a fixed size
 
 // For parse_record_format().
-inline constexpr std::string_view kTextKinds = "lines, csv, tsv, ";
+inline constexpr std::string_view kTextKinds = "lines, csv, tsv, jsonl, ";
+
+inline bool is_json(std::string_view record) {
+  return record == "jsonl";
+}
 
 inline TextKind text_kind(std::string_view record) {
   if (record == "lines") return TextKind::lines;
-  return record == "csv" || record == "tsv" ? TextKind::rows : TextKind::none;
+  const bool is_rows = record == "csv" || record == "tsv" || is_json(record);
+  return is_rows ? TextKind::rows : TextKind::none;
 }
 
 // With the separator given, or that of the record, csv or tsv. `quotes`: that of --quote, double or
 // none. Throws Error{usage}.
 inline FieldSyntax fields_of_rows(std::string_view record,
                                   const std::optional<FieldSeparator>& given, bool quotes) {
+  if (is_json(record)) {
+    FieldSyntax syntax(',', false);
+    syntax.json = true;
+    return syntax;
+  }
   if (given) return {row_separator(*given), quotes};
   return {record == "tsv" ? '\t' : ',', quotes};
+}
+
+inline ColumnTypes column_types(const FieldSyntax& fields) {
+  return fields.json ? ColumnTypes::of_members : ColumnTypes::of_keys;
 }
 
 // FileJob's field_separator. Throws Error{usage}.
