@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 #include <new>
+#include <utility>
 
 #include "base/units.h"
 #include "record/digits.h"
@@ -68,9 +69,9 @@ std::string json_fault(error_code error) {
     case simdjson::UNCLOSED_STRING:
       return "not JSON: a string is not closed";
     case simdjson::STRING_ERROR:
-      return "not JSON: an escape in a string is none";
+      return "not JSON: an invalid escape in a string";
     case simdjson::NUMBER_ERROR:
-      return "not JSON: a number is none";
+      return "not JSON: a malformed number";
     case simdjson::DEPTH_ERROR:
       return "JSON that is nested deeper than " + std::to_string(kMostNested);
     case simdjson::EMPTY:
@@ -122,7 +123,7 @@ class JsonMembers::Reading {
  private:
   simdjson::padded_string_view padded() const {
     const std::size_t bytes = room_.text.size() - simdjson::SIMDJSON_PADDING;
-    return {room_.text.data(), bytes, room_.text.size()};
+    return simdjson::padded_string_view(room_.text.data(), bytes, room_.text.size());
   }
   // Nothing else is looked for.
   bool is_done() const { return missing_ == 0 && !checks_; }
@@ -130,7 +131,7 @@ class JsonMembers::Reading {
   error_code read_object(ondemand::object& object, const Step* step, std::size_t depth) {
     for (auto item : object) {
       ondemand::field field;
-      if (const error_code error = item.get(field)) return error;
+      if (const error_code error = std::move(item).get(field)) return error;
       std::string_view name;
       if (const auto plain = plain_string(field.key().raw())) {
         name = *plain;
@@ -148,7 +149,7 @@ class JsonMembers::Reading {
     std::size_t index = 0;
     for (auto item : array) {
       ondemand::value value;
-      if (const error_code error = item.get(value)) return error;
+      if (const error_code error = std::move(item).get(value)) return error;
       const Step* next = nullptr;
       if (step != nullptr && !step->next.empty()) {
         std::array<char, 20> digits;

@@ -483,9 +483,10 @@ class JsonFold : public GroupFold {
   }
 
   void append_group(std::string& out) const {
-    const auto append = [&, i = std::size_t{0}](std::string_view value) mutable {
-      out.push_back(i == 0 ? '{' : ',');
-      append_json_string(options_.names_of_group[i++], out);
+    std::size_t members = 0;
+    const auto append = [&](std::string_view value) {
+      out.push_back(members == 0 ? '{' : ',');
+      append_json_string(options_.names_of_group[members++], out);
       out.push_back(':');
       out.append(value);
     };

@@ -21,7 +21,9 @@ int run_join(const CommandSpec& command, const Caller& caller,
     return join_files(caller, parsed, TextKind::lines);
   }
   std::setlocale(LC_ALL, "C");
-  if (is_json(record)) throw_usage(options.command(), "JSON lines cannot be joined yet");
+  if (is_json(record))
+    throw_usage(options.command(),
+                "JSON lines cannot be joined yet: write them as CSV first, as jq can");
   if (record == "csv" || record == "tsv") {
     refuse_options_of_others(options, Scope::rows);
     return join_files(caller, parsed, TextKind::rows);

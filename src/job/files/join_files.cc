@@ -21,7 +21,7 @@ bool writes_records_of_r(const JoinJob& job) {
 
 TextKind kind_of(const JoinJob& job) {
   if (is_json(job.records[0])) {
-    throw Error(ErrorCode::usage, "JSON lines cannot be joined yet");
+    throw Error(ErrorCode::usage, "JSON lines cannot be joined yet: write them as CSV first");
   }
   const TextKind kind = text_kind(job.records[0]);
   if (kind != TextKind::none ? job.records[0] != job.records[1]

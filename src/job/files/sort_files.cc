@@ -117,7 +117,8 @@ CsvOrder row_order(const SortSpec& job) {
   order.fields = fields_of_rows(job.record, given_separator(job.field_separator), job.quotes);
   const ColumnTypes types = column_types(order.fields);
   order.keys = parse_csv_keys(job.keys, job.reverse, types);
-  const bool needs_key = !job.unique && !job.group && !job.set_rule && !job.shuffle_seed;
+  const bool needs_key =
+      !job.unique && !job.count && !job.group && !job.set_rule && !job.shuffle_seed;
   if (order.fields.json && needs_key && order.keys.empty() && job.part_by.empty()) {
     throw Error(ErrorCode::usage,
                 "lines of JSON are sorted by their members: say by which, as in --key=user.id");
@@ -130,7 +131,7 @@ CsvOrder row_order(const SortSpec& job) {
   }
   order.group = job.group;
   if (order.fields.json && !job.group && !order.folds.empty()) {
-    throw Error(ErrorCode::usage, "values of JSON lines are folded in groups only, by xxl group");
+    throw Error(ErrorCode::usage, "aggregates of JSON lines are made by xxl group");
   }
   if (job.group && job.count) order.folds.push_back(parse_csv_fold(FoldKind::count, ""));
   if (job.group && order.keys.empty() && order.folds.empty()) {

@@ -104,7 +104,7 @@ TEST(JsonMembers, TellsWhatIsMalformed) {
   EXPECT_EQ(found({{"a"}}, R"({"a":1,"b":x})"),
             "1|not JSON: a comma, colon, bracket or value is missing or misplaced");
   EXPECT_EQ(found({{"a"}}, "[1]"), "|not an object of JSON");
-  EXPECT_EQ(found({}, R"({"a":"\x"})"), "not JSON: an escape in a string is none");
+  EXPECT_EQ(found({}, R"({"a":"\x"})"), "not JSON: an invalid escape in a string");
 }
 
 TEST(JsonMembers, DepthAndLengthAreBounded) {
