@@ -147,7 +147,7 @@ SortReport Bench::sort(MemoryArray& array, std::uint64_t threads) const {
     options.output = stand_ins_.output();
     options.memory_bytes = settings_.memory_bytes;
     options.scratch_dirs = stand_ins_.scratch();
-    options.parallel = static_cast<unsigned>(threads);
+    options.threads = static_cast<unsigned>(threads);
     options.queue_factory = array.queues();
     return options;
   };

@@ -127,7 +127,7 @@ int run_file(std::uint64_t count, const xxl::resources& shared) {
   xxl::SortJob job;
   job.inputs = {directory + "/sorter_bench.in"};
   job.output = directory + "/sorter_bench.out";
-  job.record = "u64";
+  job.format = "u64";
   Numbers numbers;
   xxl::file_writer<std::uint64_t> writer(job.inputs.front());
   for (std::uint64_t left = count; left > 0; --left) writer.push(numbers.next());

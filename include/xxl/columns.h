@@ -67,7 +67,7 @@ struct column_sort_options {
 struct column_join_options {
   std::vector<std::string> left_on = {};   // key columns of the left table
   std::vector<std::string> right_on = {};  // key columns of the right table
-  JoinKind kind = JoinKind::inner;         // rows to write
+  JoinKind how = JoinKind::inner;          // rows to write
   // automatic: a hash table of the right table if it fits in half of the memory, otherwise
   // sort_merge. If the left table has dictionaries: sort_merge.
   JoinMethod method = JoinMethod::automatic;

@@ -71,16 +71,16 @@ struct FileJob {
                                    // the free memory
   std::vector<std::string> scratch_dirs;  // used at the same time, best one on each disk; empty:
                                           // $TMPDIR, /var/tmp or /tmp
-  unsigned parallel = 0;                  // threads; 0: one for each core
+  unsigned threads = 0;                   // 0: one for each core
   unsigned batch_size = 0;                // most runs merged at once; 0: as many as memory allows
   Backend backend = Backend::automatic;   // how to access disks
   // Names that end in .gz .bgz .zst .lz4 .bz2 .xz are compressed files. Text that begins like such
   // a file is decompressed as well, and text that begins like a table or an archive is refused.
   // False: files are read and written as they are.
   bool compressed_by_suffix = true;
-  Codec temp_codec = Codec::none;  // for scratch blocks: lz4, zstd or none
-  int temp_level = 0;              // 0: the codec's default
-  Progress* progress = nullptr;    // updated while running; owned by the caller; may be null
+  Codec scratch_codec = Codec::none;  // for scratch blocks: lz4, zstd or none
+  int scratch_level = 0;              // 0: the codec's default
+  Progress* progress = nullptr;       // updated while running; owned by the caller; may be null
 };
 
 // Measurements of a phase.

@@ -2,11 +2,11 @@
 //
 //   xxl::JoinJob job;
 //   job.inputs = {"users.csv", "orders.csv"};
-//   job.records = {"csv", "csv"};
+//   job.formats = {"csv", "csv"};
 //   job.left_on = {"id:integer"};
 //   job.right_on = {"user:integer"};
 //   job.header = true;
-//   job.kind = xxl::JoinKind::left;
+//   job.how = xxl::JoinKind::left;
 //   job.output = "joined.csv";
 //   xxl::join_files(job);
 //
@@ -35,14 +35,14 @@ namespace xxl {
 struct JoinJob : FileJob {
   std::array<std::string, kJoinSides> inputs;  // left and right; one may be "-", standard input
   // The formats: both lines, both csv or both tsv, or fixed-size records as in SortJob.
-  std::array<std::string, kJoinSides> records = {"lines", "lines"};
+  std::array<std::string, kJoinSides> formats = {"lines", "lines"};
   // The keys of the left and of the right input, in order of significance. Both sides have as many,
   // of the same types. For lines a key is the number of a field, from 1 (default: the first field).
   // For CSV and TSV it is COLUMN[:TYPE][:desc], and required. For records of fixed sizes it is
   // OFFSET:TYPE[:desc] (default: the key that belongs to the record).
   std::vector<std::string> left_on, right_on;
   // The rows to write.
-  JoinKind kind = JoinKind::inner;
+  JoinKind how = JoinKind::inner;
   // The method of the join.
   JoinMethod method = JoinMethod::automatic;
   std::array<bool, kJoinSides> presorted{};  // whether an input is sorted: checked, not sorted
@@ -54,7 +54,7 @@ struct JoinJob : FileJob {
   std::string layout;
 
   // For lines and rows.
-  std::string field_separator;        // see SortJob
+  std::string separator;              // see SortJob
   std::optional<std::string> filler;  // written in place of missing and empty fields
   bool header = false;                // the first record of each input is a header
   bool empty_keys_match = true;       // false: they match nothing, as NULL in SQL

@@ -50,7 +50,7 @@ namespace xxl {
 
 // Options of a join of sorted records.
 struct join_options {
-  JoinKind kind = JoinKind::inner;                       // rows of the join
+  JoinKind how = JoinKind::inner;                        // rows of the join
   std::uint64_t memory_bytes = std::uint64_t{64} << 20;  // for the records of one key
   std::vector<std::string> scratch_dirs = {};            // see resource_options
 };
@@ -331,7 +331,7 @@ class join_range {
     return fitting<T>(options_.memory_bytes -
                       std::min<std::uint64_t>(options_.memory_bytes, held.records.size_bytes()));
   }
-  bool wants(JoinKind kind) const { return options_.kind == kind; }
+  bool wants(JoinKind kind) const { return options_.how == kind; }
 
   // The next step, loaded if necessary.
   void load() {

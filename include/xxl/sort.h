@@ -3,7 +3,7 @@
 //   xxl::SortJob job;
 //   job.inputs = {"numbers.bin"};
 //   job.output = "sorted.bin";
-//   job.record = "u64";
+//   job.format = "u64";
 //   job.memory_bytes = 1 << 30;
 //   xxl::sort_files(job);
 //
@@ -30,7 +30,7 @@ namespace xxl {
 struct SortJob : FileJob {
   std::vector<std::string> inputs;  // "-" is standard input; empty means {"-"}
   // The format: lines, csv, tsv, jsonl, or u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:N.
-  std::string record = "lines";
+  std::string format = "lines";
   // Keys in order of significance. Empty: the key of the format.
   // For lines POS1[,POS2] with the letters of sort(1), for rows COLUMN[:TYPE][:desc] (several
   // with commas between; of jsonl, a member like user.id), for fixed-size records
@@ -47,13 +47,12 @@ struct SortJob : FileJob {
   // FOLD is sum, min, max, mean, first, last or collect (rows only). For rows, FIELD is COLUMN, or
   // COLUMN:NAME for a new column of that name. For fixed-size records it is OFFSET:TYPE. Examples:
   // "max=price:highest", "last=8:u64".
-  std::vector<std::string> folds;
-  std::vector<std::string> sums;  // FIELDs to sum, before `folds`
+  std::vector<std::string> aggregates;
 
   // For lines and rows.
-  std::string field_separator;  // one byte, or for lines a UTF-8 character; default: blanks, a
-                                // comma for csv, a tab for tsv
-  bool header = false;          // the first record of each input is a header, written once
+  std::string separator;  // one byte, or for lines a UTF-8 character; default: blanks, a
+                          // comma for csv, a tab for tsv
+  bool header = false;    // the first record of each input is a header, written once
 
   // For lines, as in sort(1).
   std::string flags;             // letters of "bdfghiMnRV", for keys without letters of their own
@@ -63,9 +62,9 @@ struct SortJob : FileJob {
   // For rows.
   bool empty_last = false;              // empty fields come after all others; otherwise before
   std::vector<std::string> nulls = {};  // texts of fields that count as empty, such as NA
-  // One row for each group of rows with equal keys: the columns of the keys, then `folds`, and no
-  // others, named as in SQL unless the fold has a NAME: shop, sum(price). Without keys, all rows
-  // are one group. More folds: "count", "count-distinct=user", "median=price".
+  // One row for each group of rows with equal keys: the columns of the keys, then `aggregates`, and
+  // no others, named as in SQL unless the fold has a NAME: shop, sum(price). Without keys, all rows
+  // are one group. More: "count", "count-distinct=user", "median=price".
   bool group = false;
   // Malformed rows: error, skip (leave them out and count them), or keep (an
   // unreadable key counts as empty). Default: an error, except that rows with another number of

@@ -92,7 +92,7 @@ std::unique_ptr<Stream> join_columns_of(const Table& left, const Table& right,
   options.in_memory &= right_in_memory;
   options.left_on = std::move(left_on);
   options.right_on = std::move(right_on);
-  options.kind = join_kind_of(how);
+  options.how = join_kind_of(how);
   options.method = choice_of<JoinMethod>("method", method,
                                          {{"auto", JoinMethod::automatic},
                                           {"hash", JoinMethod::hash},

@@ -56,16 +56,15 @@ nb::dict sort_files_of(const Means& means, nb::object callback, const nb::kwargs
   Fields fields(given);
   fields.take("inputs", job.inputs);
   fields.take("output", job.output);
-  fields.take("record", job.record);
+  fields.take("format", job.format);
   fields.take("keys", job.keys);
   fields.take("unique", job.unique);
   fields.take("merge_only", job.merge_only);
   fields.take("reverse", job.reverse);
   fields.take("limit", job.limit);
   fields.take("count", job.count);
-  fields.take("sums", job.sums);
-  fields.take("folds", job.folds);
-  fields.take("field_separator", job.field_separator);
+  fields.take("aggregates", job.aggregates);
+  fields.take("separator", job.separator);
   fields.take("header", job.header);
   fields.take("flags", job.flags);
   fields.take("stable", job.stable);
@@ -99,7 +98,7 @@ nb::dict join_files_of(const Means& means, nb::object callback, const nb::kwargs
   Fields fields(given);
   fields.take("inputs", job.inputs);
   fields.take("output", job.output);
-  fields.take("records", job.records);
+  fields.take("formats", job.formats);
   fields.take("left_on", job.left_on);
   fields.take("right_on", job.right_on);
   fields.take("how", how);
@@ -107,7 +106,7 @@ nb::dict join_files_of(const Means& means, nb::object callback, const nb::kwargs
   fields.take("presorted", job.presorted);
   fields.take("count_only", job.count_only);
   fields.take("layout", job.layout);
-  fields.take("field_separator", job.field_separator);
+  fields.take("separator", job.separator);
   fields.take("filler", job.filler);
   fields.take("header", job.header);
   fields.take("empty_keys_match", job.empty_keys_match);
@@ -121,7 +120,7 @@ nb::dict join_files_of(const Means& means, nb::object callback, const nb::kwargs
   fields.take("suffixes", job.suffixes);
   fields.take("verify", job.verify);
   fields.check_all_taken();
-  job.kind = join_kind_of(how);
+  job.how = join_kind_of(how);
   job.method = choice_of<JoinMethod>("a method", method,
                                      {{"auto", JoinMethod::automatic},
                                       {"sort-merge", JoinMethod::sort_merge},

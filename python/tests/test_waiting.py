@@ -78,7 +78,7 @@ with open("in", "wb") as file:
         file.write(os.urandom(1 << 20) * 8)
 for phase in ("forming runs", "merging"):
     interrupt_in(phase, lambda progress: xxl.sort_file(
-        "in", "out", record="u64", memory="64M", scratch=".", progress=progress))
+        "in", "out", format="u64", memory="64M", scratch=".", progress=progress))
 """), 2)
     assert (tmp_path / "out").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
@@ -172,7 +172,7 @@ def steps_during(run):
 
 np.random.default_rng(1).integers(0, 1 << 60, 8_000_000).tofile("in")
 array = np.fromfile("in", "u8")
-print(steps_during(lambda: xxl.sort_file("in", "out", record="u64", memory="64M", scratch=".")))
+print(steps_during(lambda: xxl.sort_file("in", "out", format="u64", memory="64M", scratch=".")))
 table = pa.table({"a": array[:2_000_000]})
 print(steps_during(lambda: list(xxl.sort(table, "a", memory="256M"))))
 print(steps_during(lambda: list(xxl.join(table, table, on="a", memory="256M"))))

@@ -95,8 +95,8 @@ GeneralJoinOptions options_of(const JoinSpec& spec, const Grant& grant, CallerJo
   options.output = "the rows of the join";
   options.output_caller = &output;
   options.progress = spec.progress;
-  options.kind = spec.kind;
-  options.shape = shape_of(spec.kind);
+  options.how = spec.how;
+  options.shape = shape_of(spec.how);
   options.inputs = {"the left table", "the right table"};
   options.input_callers = {&inputs[1], &inputs[0]};
   options.s_first = true;

@@ -23,7 +23,7 @@
 namespace xxl::detail {
 
 struct JoinSpec {
-  JoinKind kind = JoinKind::inner;
+  JoinKind how = JoinKind::inner;
   std::uint64_t memory_bytes = 0;  // 0: an equal part of the resources
   // True of a key of R that equals no other; may be empty. Called from many threads.
   std::function<bool(std::string_view key)> matches_nothing;

@@ -49,10 +49,10 @@ void Grant::give_to(FileJob& job) const {
   const resource_options& options = given_.options();
   job.memory_bytes = memory_bytes_;
   job.scratch_dirs = options.scratch_dirs;
-  job.parallel = options.threads;
+  job.threads = options.threads;
   job.backend = options.backend;
-  job.temp_codec = options.scratch_codec;
-  job.temp_level = options.scratch_level;
+  job.scratch_codec = options.scratch_codec;
+  job.scratch_level = options.scratch_level;
 }
 
 JobMeans Grant::means() const {
@@ -89,8 +89,8 @@ template <class Job>
 auto do_with(Job job, const resources& shared) {
   const FileJob open;
   if (job.memory_bytes != open.memory_bytes || job.scratch_dirs != open.scratch_dirs ||
-      job.parallel != open.parallel || job.backend != open.backend ||
-      job.temp_codec != open.temp_codec || job.temp_level != open.temp_level) {
+      job.threads != open.threads || job.backend != open.backend ||
+      job.scratch_codec != open.scratch_codec || job.scratch_level != open.scratch_level) {
     throw Error(ErrorCode::usage,
                 "memory, scratch space, threads and backend of a job are those of the resources "
                 "that it is given: leave the job's own at their defaults");

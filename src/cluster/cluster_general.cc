@@ -25,7 +25,7 @@ GeneralShare ClusterGeneral::open_input(const std::vector<std::string>& paths,
 void ClusterGeneral::plan(JobOptions& job) {
   job.memory_bytes = least(peers_, job.memory_bytes);
   job.all_memory_bytes = given_memory_bytes_ = std::max(given_memory_bytes_, job.memory_bytes);
-  if (job.parallel == 0) job.parallel = available_processors();
+  if (job.threads == 0) job.threads = available_processors();
   const std::uint64_t sending_bytes =
       round_down<std::uint64_t>(job.memory_bytes / kSendingPart, kSectorBytes);
   sending_ = MemoryRegion(sending_bytes);

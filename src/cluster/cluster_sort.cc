@@ -102,8 +102,8 @@ void ClusterSort::open() {
     output_->place_parts(std::move(starts));
   }
   options_.memory_bytes = least(peers_, options_.memory_bytes);
-  if (options_.parallel == 0) options_.parallel = available_processors();
-  options_.parallel = least(peers_, options_.parallel);
+  if (options_.threads == 0) options_.threads = available_processors();
+  options_.threads = least(peers_, options_.threads);
   sending_bytes_ = round_down<std::uint64_t>(options_.memory_bytes / kSendingPart, kSectorBytes);
   FixedSortOptions sort = options_;
   sort.memory_bytes -= sending_bytes_;

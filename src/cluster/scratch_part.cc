@@ -60,14 +60,15 @@ ScratchPart::ScratchPart(const JobOptions& options)
 }
 
 void ScratchPart::reserve(std::uint64_t bytes) {
-  if (options_.temp_codec == Codec::none) store_.reserve(bytes + bytes / kUnevenPart);
+  if (options_.scratch_codec == Codec::none) store_.reserve(bytes + bytes / kUnevenPart);
 }
 
 std::unique_ptr<ByteSink> ScratchPart::make_sink(std::size_t block_bytes, io::IoService& io) {
   XXL_CHECK(!blocks_);
   block_bytes_ = block_bytes;
   io_ = &io;
-  blocks_.emplace(store_, io, BlockPacker(options_.temp_codec, options_.temp_level, block_bytes));
+  blocks_.emplace(store_, io,
+                  BlockPacker(options_.scratch_codec, options_.scratch_level, block_bytes));
   return std::make_unique<Sink>(*this);
 }
 

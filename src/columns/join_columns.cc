@@ -249,7 +249,7 @@ class Joining {
       shared_.shared()->job = &rank_->cluster;
     }
     detail::JoinSpec spec;
-    spec.kind = options_.kind;
+    spec.how = options_.how;
     spec.memory_bytes = job.memory_bytes;
     spec.progress = options_.progress;
     spec.file_traffic = file_traffic_;
@@ -269,7 +269,7 @@ class Joining {
     JoinedColumns columns = joined_columns();
     return batches(
         std::move(columns), tables,
-        std::make_unique<ProbedRows>(options_.kind, std::move(tables_), std::move(table_),
+        std::make_unique<ProbedRows>(options_.how, std::move(tables_), std::move(table_),
                                      std::move(grant_), std::move(meter_), shared_.options().stop));
   }
 
@@ -278,7 +278,7 @@ class Joining {
             tables_->types[1],
             tables_->keys,
             tables_->formats[1],
-            options_.kind,
+            options_.how,
             options_.suffix,
             dictionaries(tables_->types[0], tables_->left_rows),
             dictionaries(tables_->types[1], tables_->right_rows)};

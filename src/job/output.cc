@@ -180,7 +180,7 @@ void check_parts(const JobOptions& options, bool knows_size) {
 std::uint64_t output_packing_bytes(const JobOptions& options) {
   const std::size_t block_bytes = std::clamp<std::size_t>(std::bit_floor(options.memory_bytes / 64),
                                                           kSectorBytes, kMaxPackedBlockBytes);
-  const unsigned threads = options.parallel != 0 ? options.parallel : available_processors();
+  const unsigned threads = options.threads != 0 ? options.threads : available_processors();
   return std::min<std::uint64_t>(Output::memory_bytes(options.output_codec(), block_bytes, threads),
                                  options.memory_bytes / kPackingPart);
 }

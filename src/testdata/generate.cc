@@ -161,7 +161,7 @@ Sum128 write_file(const ChunkMaker& maker, const GenerateOptions& options) {
   io::OutputFile output(options.output, true, {options.scratch_dir});
   output.reserve(0, round_up<std::uint64_t>(maker.file_bytes(), kSectorBytes));
   const Sum128 checksum =
-      make_all(maker, options.parallel, [&](std::uint64_t chunk, std::span<const std::byte> data) {
+      make_all(maker, options.threads, [&](std::uint64_t chunk, std::span<const std::byte> data) {
         io::write_at(output.file(), maker.offset(chunk), data);
       });
   output.publish(maker.file_bytes());
@@ -201,7 +201,7 @@ Sum128 write_stream(const ChunkMaker& maker, const GenerateOptions& options) {
   const io::File file = io::open_output_stream(options.output);
   InOrder in_order(file);
   const Sum128 checksum =
-      make_all(maker, options.parallel, [&](std::uint64_t chunk, std::span<const std::byte> data) {
+      make_all(maker, options.threads, [&](std::uint64_t chunk, std::span<const std::byte> data) {
         const std::uint64_t left = maker.file_bytes() - maker.offset(chunk);
         in_order.write(chunk, data.first(std::min<std::uint64_t>(data.size(), left)));
       });

@@ -29,7 +29,7 @@ struct GenerateOptions {
   std::uint64_t total_records = 0;
   std::string output = "-";  // "-" is standard output; a file appears atomically
   std::string scratch_dir;   // is used if the file is written in place
-  unsigned parallel = 0;     // threads; 0: as many as processors
+  unsigned threads = 0;      // threads; 0: as many as processors
   bool checksum = false;     // compute the report's checksum
   // gensort only:
   bool ascii = false;

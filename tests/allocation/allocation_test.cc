@@ -180,7 +180,7 @@ TEST_F(AllocationTest, JobOfFiles) {
   xxl::SortJob job;
   job.inputs = {input};
   job.output = output;
-  job.record = "u64";
+  job.format = "u64";
   fail_each(211, [&] {
     std::filesystem::remove(output);
     xxl::sort_files(job, resources_);

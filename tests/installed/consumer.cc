@@ -35,7 +35,7 @@ bool sorts_numbers(const std::string& directory) {
   xxl::SortJob job;
   job.inputs = {path};
   job.output = path;
-  job.record = "u64";
+  job.format = "u64";
   job.memory_bytes = std::uint64_t{64} << 20;
   job.scratch_dirs = {directory};
   const xxl::SortReport report = xxl::sort_files(job);
@@ -72,7 +72,7 @@ bool sorts_text(const std::string& directory) {
   rows.record = "csv";
   rows.keys = {"name"};
   rows.header = true;
-  rows.sums = {"n"};
+  rows.aggregates = {"sum=n"};
   write_file(rows.inputs[0], "name,n\ny,1\nx,2\ny,3\n");
   xxl::sort_files(rows);
   return expect("lines", lines_sorted) &
@@ -82,11 +82,11 @@ bool sorts_text(const std::string& directory) {
 bool joins_rows(const std::string& directory) {
   xxl::JoinJob job;
   job.inputs = {directory + "/r.csv", directory + "/s.csv"};
-  job.records = {"csv", "csv"};
+  job.formats = {"csv", "csv"};
   job.left_on = {"id:integer"};
   job.right_on = {"user:integer"};
   job.header = true;
-  job.kind = xxl::JoinKind::left;
+  job.how = xxl::JoinKind::left;
   job.output = directory + "/joined.csv";
   write_file(job.inputs[0], "id,name\n2,b\n1,a\n");
   write_file(job.inputs[1], "user,what\n2,x\n");
@@ -97,7 +97,7 @@ bool joins_rows(const std::string& directory) {
 bool refuses_members_of_others(const std::string& directory) {
   xxl::SortJob job;
   job.inputs = {directory + "/numbers"};
-  job.record = "u64";
+  job.format = "u64";
   job.header = true;
   try {
     xxl::sort_files(job);

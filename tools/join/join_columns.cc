@@ -78,7 +78,7 @@ void check_part_by(const ParsedOptions& options, const std::string& column,
     throw_usage(options.command(), "--part-by=" + column +
                                        ": parts of a join are by the first column of the left key");
   }
-  if (has_no_null_keys(join.kind)) return;
+  if (has_no_null_keys(join.how)) return;
   throw_usage(
       options.command(),
       "--part-by of a join of Parquet or Arrow needs --how=inner or semi: rows without a match may "
@@ -92,7 +92,7 @@ column_join_options column_join_option(const JoinArguments& arguments) {
   check_numbers_of_keys(keys_of(arguments, 0).size(), keys_of(arguments, 1).size());
   check_inputs(arguments);
   column_join_options join;
-  join.kind = how_option(options);
+  join.how = how_option(options);
   join.suffix = suffix_option(options, join.suffix);
   join.in_memory = true;  // as of sorts
   return join;
@@ -110,7 +110,7 @@ void set_key_columns(const JoinArguments& arguments, const ColumnSource& left,
 
 std::vector<module_table::SortedBy> sorted_by(const column_join_options& join) {
   std::vector<module_table::SortedBy> by;
-  if (!has_no_null_keys(join.kind)) return by;
+  if (!has_no_null_keys(join.how)) return by;
   for (const std::string& column : join.left_on) by.push_back({column.c_str(), 0, 0});
   return by;
 }

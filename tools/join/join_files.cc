@@ -55,9 +55,9 @@ std::array<std::string, kJoinSides> suffixes_option(const ParsedOptions& options
 
 void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
   const ParsedOptions& options = arguments.options;
-  join.shape = shape_option(arguments, join.kind);
+  join.shape = shape_option(arguments, join.how);
   join.header = options.has("header");
-  join.records = {options.value("format", "lines"), options.value("format", "lines")};
+  join.formats = {options.value("format", "lines"), options.value("format", "lines")};
   join.empty_keys_match = options.word("empty-keys", "equal") == "equal";
   join.zero_terminated = arguments.terminator == '\0';
   // Semi and anti joins write records unchanged.
@@ -84,7 +84,7 @@ void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
   set_malformed(options, join);
   if (const auto& separator = arguments.lines.syntax.separator) {
     const char byte = row_separator(*separator);
-    join.field_separator = byte == '\0' ? "\\0" : std::string(1, byte);
+    join.separator = byte == '\0' ? "\\0" : std::string(1, byte);
   }
   join.quotes = options.word("quote", "double") == "double";
   join.filler = arguments.lines.filler;
@@ -118,7 +118,7 @@ void set_binary(const JoinArguments& arguments, JoinSpec& join) {
   const ParsedOptions& options = arguments.options;
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     format_of_side(arguments, side);
-    join.records[side] = options.value(kRecordOfSide[side], options.value("format", ""));
+    join.formats[side] = options.value(kRecordOfSide[side], options.value("format", ""));
   }
   join.layout = options.value("layout", "");
   if (options.has("layout") && join.layout.empty()) {
@@ -129,7 +129,7 @@ void set_binary(const JoinArguments& arguments, JoinSpec& join) {
 // Left becomes right, also in the layout.
 void swap_sides(JoinSpec& join) {
   std::swap(join.inputs[0], join.inputs[1]);
-  std::swap(join.records[0], join.records[1]);
+  std::swap(join.formats[0], join.formats[1]);
   std::swap(join.left_on, join.right_on);
   std::swap(join.presorted[0], join.presorted[1]);
   for (std::size_t i = 0; i + 1 < join.layout.size(); ++i) {

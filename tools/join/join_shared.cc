@@ -79,7 +79,7 @@ void check_inputs(const JoinArguments& arguments) {
 void set_join_options(const JoinArguments& arguments, JoinSpec& join) {
   check_inputs(arguments);
   const ParsedOptions& options = arguments.options;
-  join.kind = how_option(options);
+  join.how = how_option(options);
   join.method = method_option(options);
   join.inputs = {arguments.files[0], arguments.files[1]};
   join.presorted = presorted_option(arguments);

@@ -38,8 +38,8 @@ namespace {
 // What all jobs have, but their output.
 void set_job_of_rank(const ParsedOptions& options, const MpiPeers& peers, FileJob& job) {
   job.scratch_dirs = scratch_option(options);
-  job.parallel = parallel_option(options);
-  if (job.parallel == 0) job.parallel = peers.processors();
+  job.threads = parallel_option(options);
+  if (job.threads == 0) job.threads = peers.processors();
   job.backend = backend_option(options);
   if (options.has("buffer-size")) {
     job.memory_bytes = parse_size(options.value("buffer-size", ""), "-S",
@@ -90,7 +90,7 @@ SortSpec sort_of_rank(const Caller& caller, const ParsedOptions& options, MpiPee
   set_records(options, sort);
   sort.inputs = options.operands();
   set_cluster_options(options, peers, sort);
-  const bool has_groups = sort.unique || sort.count || !sort.folds.empty();
+  const bool has_groups = sort.unique || sort.count || !sort.aggregates.empty();
   if (kind == TextKind::none && has_groups && (sort.limit || sort.skip > 0)) {
     throw_usage(options.command(),
                 "several ranks know ranges of records, not of groups: --limit and --skip exclude "
@@ -147,7 +147,7 @@ void set_join_of_rank(const JoinArguments& arguments, const MpiPeers& peers, Joi
   if (!options.has("count") && !options.has("output")) {
     throw_usage(options.command(), "no output given: --output=DIR/ (or --count)");
   }
-  join.kind = how_option(options);
+  join.how = how_option(options);
   join.inputs = {arguments.files[0], arguments.files[1]};
   join.count_only = options.has("count");
   join.output = output_option(options);

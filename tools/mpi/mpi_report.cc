@@ -74,7 +74,7 @@ std::string stats_json(const std::string& record, const FileJob& options,
       .member("records", report.all_records)
       .member("checksum", hash_text(report.checksum))
       .member("memory_bytes", options.memory_bytes)
-      .member("threads", options.parallel);
+      .member("threads", options.threads);
   json.begin_array("ranks");
   for (const RankReport& rank : ranks) {
     json.begin_object();

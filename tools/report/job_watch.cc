@@ -113,13 +113,13 @@ void JobWatch::complete(JobPage& page, const std::vector<std::string>& inputs,
   given.memory_bytes = job_.memory_bytes;
   given.input_bytes = bytes_of(inputs);
   given.processors = available_processors();
-  if (given.threads == 0) given.threads = job_.parallel != 0 ? job_.parallel : given.processors;
+  if (given.threads == 0) given.threads = job_.threads != 0 ? job_.threads : given.processors;
   given.machine_bytes = physical_memory_bytes();
   const bool packed = std::any_of(inputs.begin(), inputs.end(), [&](const std::string& input) {
     return job_.compressed_by_suffix && io::codec_of(input) != Codec::none;
   });
   given.sorted_bytes = packed || !options_.knows("time-line") ? 0 : given.input_bytes;
-  given.scratch_compressed = job_.temp_codec != Codec::none || options_.has("compress-program");
+  given.scratch_compressed = job_.scratch_codec != Codec::none || options_.has("compress-program");
   given.knows_temp_compress = options_.knows("temp-compress");
   given.scratch_track = job_.scratch_dirs.empty() ? "" : track_of_path(job_.scratch_dirs.front());
   for (const std::string& input : inputs) given.file_tracks.push_back(track_of_path(input));

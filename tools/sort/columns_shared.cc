@@ -181,7 +181,7 @@ ColumnsJob::ColumnsJob(const ParsedOptions& options, JobOptions job, bool count_
   plan_.format = format_text(output_format());
   plan_.compression = compression_.text;
   plan_.memory_bytes = job_.memory_bytes;
-  plan_.threads = job_.parallel != 0 ? job_.parallel : available_processors();
+  plan_.threads = job_.threads != 0 ? job_.threads : available_processors();
   plan_.scratch_dirs = job_.scratch_dirs;
   if (count_only) job_.output.assign(1, '-');
 }
@@ -228,8 +228,8 @@ void ColumnsJob::begin_result(const Begin& begin, ArrowArrayStream* out) {
                           .scratch_dirs = job_.scratch_dirs,
                           .threads = plan_.threads,
                           .backend = job_.backend,
-                          .scratch_codec = job_.temp_codec,
-                          .scratch_level = job_.temp_level,
+                          .scratch_codec = job_.scratch_codec,
+                          .scratch_level = job_.scratch_level,
                           .device = Device::cpu});
   shared.shared()->time_line = job_.time_line;
   std::vector<OwnedStream> in(sources_.size());

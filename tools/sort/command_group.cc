@@ -25,7 +25,7 @@ int run_group(const Caller& caller, ParsedOptions options) {
   }
   refuse_options_of_others(options, scope_of(TextKind::rows));
   const SortSpec spec = sort_spec(caller, options);
-  if (spec.keys.empty() && spec.folds.empty()) {
+  if (spec.keys.empty() && spec.aggregates.empty()) {
     throw_usage(options.command(),
                 "say what to group by (--by=COLUMNS), or what to sum up (--count, --sum=COLUMN, "
                 "...)");

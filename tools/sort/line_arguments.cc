@@ -293,7 +293,7 @@ void LineArgumentParser::take_long_option(std::string_view name, const std::stri
   } else if (name == "batch-size") {
     result_.batch_size = parse_batch_size(caller_, value);
   } else if (name == "parallel") {
-    result_.parallel = parse_parallel(caller_, value);
+    result_.threads = parse_parallel(caller_, value);
   }
 }
 

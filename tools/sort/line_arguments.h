@@ -27,7 +27,7 @@ struct LineArguments {
   std::optional<std::string> output;
   std::optional<std::uint64_t> memory_bytes;
   unsigned batch_size = 0;    // 0: not given
-  unsigned parallel = 0;      // 0: not given
+  unsigned threads = 0;       // 0: not given
   std::string random_source;  // empty: none
 };
 

@@ -236,7 +236,7 @@ SortSpec line_sort_spec(const Caller& caller, const LineArguments& arguments) {
       std::max(arguments.memory_bytes.value_or(default_memory_bytes()), kLeastMemoryBytes);
   spec.memory_bytes = caller.stands_in ? cut_to_machine(memory) + name_memory_bytes(arguments.files)
                                        : memory_of_machine(caller.prefix, memory);
-  spec.parallel = arguments.parallel;
+  spec.threads = arguments.threads;
   spec.batch_size = arguments.batch_size;
   return spec;
 }

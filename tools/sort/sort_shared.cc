@@ -132,7 +132,7 @@ void set_job_options(const ParsedOptions& options, FileJob& job) {
   refuse_directory_without_parts(options, job);
   job.output = output_option(options);
   job.scratch_dirs = scratch_option(options);
-  job.parallel = parallel_option(options);
+  job.threads = parallel_option(options);
   job.batch_size = static_cast<unsigned>(options.number("batch-size", 0, 2, kMaxBatchSize));
   job.backend = backend_option(options);
   if (options.has("buffer-size")) {
@@ -190,18 +190,18 @@ void set_temp_compression(const ParsedOptions& options, FileJob& job) {
   const std::string value = options.value("temp-compress", "none");
   const std::string method = value.substr(0, value.find(':'));
   if (method == "lz4") {
-    job.temp_codec = Codec::lz4;
+    job.scratch_codec = Codec::lz4;
   } else if (method == "zstd") {
-    job.temp_codec = Codec::zstd;
+    job.scratch_codec = Codec::zstd;
   } else if (value != "none") {
     throw_usage(options.command(), "invalid argument '" + value +
                                        "' for '--temp-compress': use one of lz4 zstd none, with "
                                        "a level as in zstd:3");
   }
   if (method != value) {
-    job.temp_level = static_cast<int>(
+    job.scratch_level = static_cast<int>(
         parse_number(value.substr(method.size() + 1), "--temp-compress", 1, kMaxLevel));
-    io::check_level(job.temp_codec, job.temp_level, "--temp-compress");
+    io::check_level(job.scratch_codec, job.scratch_level, "--temp-compress");
   }
 }
 
@@ -212,16 +212,16 @@ void set_compression(const Caller& caller, const ParsedOptions& options, SortSpe
     const std::string text = caller.stands_in ? error.what() : escape_controls(error.what());
     std::fprintf(stderr, "%s%s\n", caller.prefix.c_str(), text.c_str());
   };
-  if (spec.temp_codec != Codec::none && !spec.compress_program.empty()) {
+  if (spec.scratch_codec != Codec::none && !spec.compress_program.empty()) {
     throw_usage(options.command(), "--temp-compress excludes --compress-program");
   }
 }
 
 void set_records(const ParsedOptions& options, SortSpec& spec) {
-  spec.record = options.value("format", "lines");
+  spec.format = options.value("format", "lines");
   spec.keys = options.values("key");
   spec.reverse = options.has("reverse");
-  const bool is_rows = text_kind(spec.record) == TextKind::rows;
+  const bool is_rows = text_kind(spec.format) == TextKind::rows;
   if (is_rows && spec.reverse && spec.keys.empty() && !options.has("part-by")) {
     throw_usage(options.command(),
                 options.command().name == "top"
@@ -238,19 +238,19 @@ void set_records(const ParsedOptions& options, SortSpec& spec) {
   if (options.has("repeated")) spec.group_sizes = GroupSizes::several;
   if (options.has("once")) spec.group_sizes = GroupSizes::one;
   for (const GivenFold& fold : fold_options(options)) {
-    spec.folds.push_back(std::string(name_of(fold.kind)) +
-                         (fold.kind == FoldKind::count ? "" : "=" + fold.field));
+    spec.aggregates.push_back(std::string(name_of(fold.kind)) +
+                              (fold.kind == FoldKind::count ? "" : "=" + fold.field));
   }
   if (is_rows && !spec.group && spec.keys.empty() && !options.has("part-by") &&
-      !spec.folds.empty()) {
-    const std::string fold = "--" + spec.folds.front();
+      !spec.aggregates.empty()) {
+    const std::string fold = "--" + spec.aggregates.front();
     throw_usage(options.command(), fold.substr(0, fold.find('=')) +
                                        " needs a --key; for one row over all use xxl group " +
                                        fold);
   }
   spec.header = options.has("header");
-  spec.field_separator = options.value("field-separator", "");
-  if (options.has("field-separator")) parse_separator(spec.field_separator);
+  spec.separator = options.value("field-separator", "");
+  if (options.has("field-separator")) parse_separator(spec.separator);
   spec.zero_terminated = options.has("zero-terminated");
   const ResultRange range = range_option(options);
   spec.skip = range.skip;
@@ -300,9 +300,9 @@ ReportSubject subject_of(const SortSpec& spec) {
   ReportSubject subject{.inputs = spec.inputs,
                         .output = spec.output,
                         .scratch_dirs = spec.scratch_dirs,
-                        .record = spec.record,
+                        .record = spec.format,
                         .record_details = "of any length"};
-  if (text_kind(spec.record) != TextKind::none) return subject;
+  if (text_kind(spec.format) != TextKind::none) return subject;
   const RecordFormat format = format_of(spec);
   subject.record = format.name;
   subject.record_bytes = format.record_bytes;
@@ -314,10 +314,10 @@ ReportSubject subject_of(const SortSpec& spec) {
 }
 
 void warn_of_fewer_threads(const Caller& caller, const SortSpec& spec, const SortPlan& plan) {
-  if (!is_fixed(spec) || plan.threads >= spec.parallel) return;
+  if (!is_fixed(spec) || plan.threads >= spec.threads) return;
   std::fprintf(stderr, "%swarning: -S %s is better used by %u thread%s than by --parallel=%u\n",
                caller.prefix.c_str(), format_bytes(spec.memory_bytes).c_str(), plan.threads,
-               plan.threads == 1 ? "" : "s", spec.parallel);
+               plan.threads == 1 ? "" : "s", spec.threads);
 }
 
 }  // namespace
@@ -370,7 +370,7 @@ int run_check(const Caller& caller, const SortSpec& spec, Check check) {
   const auto shown = [&](const std::string& text, std::string quoted) {
     return caller.stands_in ? text : quoted;
   };
-  const TextKind kind = text_kind(spec.record);
+  const TextKind kind = text_kind(spec.format);
   const std::string file = shown(spec.inputs.front(), quote_controls(spec.inputs.front()));
   // Rows may have several lines.
   std::string message = caller.prefix + file + (kind == TextKind::rows ? ": row " : ":") +

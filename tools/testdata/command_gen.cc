@@ -61,7 +61,7 @@ int run_gen(const ParsedOptions& options) {
   }
   gen.output = output_option(options);
   gen.scratch_dir = default_scratch_dir();
-  gen.parallel = parallel_option(options);
+  gen.threads = parallel_option(options);
   gen.ascii = options.has("ascii");
   gen.skewed = options.has("skewed");
   gen.checksum = options.has("checksum");

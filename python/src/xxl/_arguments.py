@@ -37,7 +37,7 @@ def size(value: Size | None, name: str) -> int:
     return number
 
 
-def count(value: int | None, name: str, least: int = 1) -> int | None:
+def counted(value: int | None, name: str, least: int = 1) -> int | None:
     """A number of at least `least`, or None."""
     if value is None:
         return None
@@ -49,7 +49,7 @@ def count(value: int | None, name: str, least: int = 1) -> int | None:
 
 def thread_count(threads: int | None) -> int:
     """Threads; 0 for None."""
-    number = count(threads, "threads") or 0
+    number = counted(threads, "threads") or 0
     if number >= 1 << 16:
         raise UsageError(f"threads is {threads!r}, which is too many")
     return number

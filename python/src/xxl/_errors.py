@@ -16,7 +16,7 @@ class Error(RuntimeError):
     """An error in a sort or join. str() says what is wrong, where, and what to do.
 
     >>> try:
-    ...     xxl.sort_file("no such file", "out", record="u64")
+    ...     xxl.sort_file("no such file", "out", format="u64")
     ... except xxl.Error as error:
     ...     print(error.code, error.errno, error.path)
     io 2 no such file

@@ -12,7 +12,7 @@ from . import _core
 from ._arguments import (
     check_callback,
     check_words,
-    count,
+    counted,
     Device,
     How,
     is_path,
@@ -115,15 +115,14 @@ def sort_file(
     inputs: Path | Iterable[Path],
     output: Path,
     *,
-    record: str,
-    keys: str | Sequence[str] | None = None,
+    format: str,
+    by: str | Sequence[str] | None = None,
     reverse: bool = False,
     unique: bool = False,
     merge: bool = False,
     limit: int | None = None,
-    count_equal: bool = False,
-    sums: str | Sequence[str] | None = None,
-    folds: str | Sequence[str] | None = None,
+    count: bool = False,
+    aggregates: str | Sequence[str] | None = None,
     separator: str = "",
     header: bool = False,
     flags: str = "",
@@ -146,19 +145,18 @@ def sort_file(
     or .xz can be read.
 
     inputs: a path, or several paths, which are sorted together.
-    record: "u32", "u64", "i32", "i64", "f32", "f64", "kv32", "kv64", "gensort", "fixed:N" or
+    format: "u32", "u64", "i32", "i64", "f32", "f64", "kv32", "kv64", "gensort", "fixed:N" or
         "lines", or "jsonl" (keys are members, as "user.id:n:desc"). "csv" and "tsv" work as
         well, but sort_csv is easier.
-    keys: --key of the command line. "OFFSET:TYPE[:desc]" for binary records, "POS1[,POS2]" with
-        letters for lines. Default: the key of the record type.
+    by: --key of the command line. "OFFSET:TYPE[:desc]" for binary records, "POS1[,POS2]" with
+        letters for lines. Default: the key of the format.
     reverse: descending, unless a key says otherwise.
     unique: only the first record of each key.
     merge: the inputs are sorted, so merge them. An unsorted one is an error.
     limit: write at most this many records.
-    count_equal: one record for each key, with the number of its records (--count).
-    sums: one record for each key, with sums in these fields, "OFFSET:TYPE" (--sum).
-    folds: the same with other aggregates: "max=OFFSET:TYPE". Also "sum", "min", "mean", "first" and
-        "last".
+    count: one record for each key, with the number of its records.
+    aggregates: one record for each key, with aggregates: "max=OFFSET:TYPE". Also "sum", "min",
+        "mean", "first" and "last".
     separator, flags, stable, zero_terminated: for lines: -t, letters of "bdfghiMnRV", -s, -z.
     header: for lines: write the first line of each input once, in front.
     verify: read the output back from the disk before it appears, and compare it. Not for pipes and
@@ -173,7 +171,7 @@ def sort_file(
 
     >>> import array
     >>> _ = open("numbers", "wb").write(array.array("Q", [3, 1, 2]))
-    >>> xxl.sort_file("numbers", "sorted", record="u64", memory="64M").records
+    >>> xxl.sort_file("numbers", "sorted", format="u64", memory="64M").records
     3
     >>> list(array.array("Q", open("sorted", "rb").read()))
     [1, 2, 3]
@@ -183,16 +181,15 @@ def sort_file(
         output,
         means(memory, scratch, threads, device, gpus, gpu_memory, scratch_compress),
         progress,
-        record=record,
-        keys=_texts(keys),
+        format=format,
+        keys=_texts(by),
         unique=bool(unique),
         merge_only=bool(merge),
         reverse=bool(reverse),
-        limit=count(limit, "limit", 0),
-        count=bool(count_equal),
-        sums=_texts(sums),
-        folds=_texts(folds),
-        field_separator=os.fsencode(separator),
+        limit=counted(limit, "limit", 0),
+        count=bool(count),
+        aggregates=_texts(aggregates),
+        separator=os.fsencode(separator),
         header=bool(header),
         flags=flags,
         stable=bool(stable),
@@ -227,17 +224,17 @@ def csv_keys(by: CsvKey | Sequence[CsvKey]) -> list[bytes]:
     return keys
 
 
-def csv_folds(folds: Mapping[str, CsvFold]) -> list[bytes]:
-    """Folds as FOLD=FIELD of a job in C++."""
+def csv_aggregates(aggregates: Mapping[str, CsvFold]) -> list[bytes]:
+    """Aggregates as FOLD=FIELD of a job in C++."""
     texts = []
-    for name, what in folds.items():
+    for name, what in aggregates.items():
         if not isinstance(name, str) or not isinstance(what, tuple) or len(what) < 2:
             raise TypeError(
-                f"folds are NAME: (COLUMN, FOLD), as in {{'highest': ('price', 'max')}}, "
+                f"aggregates are NAME: (COLUMN, WHICH), as in {{'highest': ('price', 'max')}}, "
                 f"not {name!r}: {what!r}"
             )
         column, fold, *words = what
-        check_words(words, f"the fold {what!r}", _CSV_TYPES, formats=True)
+        check_words(words, f"the aggregate {what!r}", _CSV_TYPES, formats=True)
         new = [] if name == column else [_csv_column(name)]
         texts.append(":".join([f"{fold}={_csv_column(column)}", *words, *new]))
     return [os.fsencode(text) for text in texts]
@@ -258,9 +255,8 @@ def sort_csv(
     reverse: bool = False,
     unique: bool = False,
     limit: int | None = None,
-    count_equal: bool = False,
-    sum_column: Column | None = None,
-    folds: Mapping[str, CsvFold] | None = None,
+    count: bool = False,
+    aggregates: Mapping[str, CsvFold] | None = None,
     empty: Literal["first", "last"] = "first",
     nulls: Sequence[str] = (),
     malformed: Literal["error", "skip", "keep"] | None = None,
@@ -293,9 +289,8 @@ def sort_csv(
     reverse: descending, unless a key says otherwise.
     unique: only the first row of each key.
     limit: write at most this many rows.
-    count_equal: one row for each key, with the number of its rows as a last column.
-    sum_column: one row for each key, with the exact sum of this column in place of its value.
-    folds: one row for each key, with aggregates. {"highest": ("price", "max")} makes a new column
+    count: one row for each key, with the number of its rows as a last column.
+    aggregates: one row for each key. {"highest": ("price", "max")} makes a new column
         "highest". With the name of the column itself, the result replaces its value. Aggregates are
         "sum", "min", "max", "mean", "first", "last" and "collect" (all values, with ";" between
         them). A type may follow "min" and "max", as in a key. Default: "number".
@@ -326,20 +321,19 @@ def sort_csv(
         output,
         means(memory, scratch, threads, device, gpus, gpu_memory, scratch_compress),
         progress,
-        record="csv",
+        format="csv",
         empty_last=one_of(empty, "empty", "first", "last") == "last",
         nulls=_texts(nulls),
         malformed=_malformed(malformed),
         rejects=b"" if rejects is None else os.fsencode(rejects),
-        max_rejects=count(max_rejects, "max_rejects", 0),
+        max_rejects=counted(max_rejects, "max_rejects", 0),
         keys=csv_keys(by),
         unique=bool(unique),
         reverse=bool(reverse),
-        limit=count(limit, "limit", 0),
-        count=bool(count_equal),
-        sums=[] if sum_column is None else [os.fsencode(_csv_column(sum_column))],
-        folds=csv_folds(folds or {}),
-        field_separator=os.fsencode(separator),
+        limit=counted(limit, "limit", 0),
+        count=bool(count),
+        aggregates=csv_aggregates(aggregates or {}),
+        separator=os.fsencode(separator),
         header=bool(header),
         quotes=bool(quotes),
         verify=bool(verify),
@@ -360,7 +354,7 @@ def join_files(
     right: Path,
     output: Path | None,
     *,
-    record: Pair,
+    format: Pair,
     on: str | Sequence[str] | None = None,
     left_on: str | Sequence[str] | None = None,
     right_on: str | Sequence[str] | None = None,
@@ -393,11 +387,11 @@ def join_files(
     """Join two files in any order, as ``xxl join`` does: CSV, binary records or lines.
 
     output: a path, or None to count rows and write nothing.
-    record: "csv", "tsv", "lines", or a type of binary records (see xxl.sort_file). A pair if the
-        types of the two sides differ.
+    format: "csv", "tsv", "lines", or a format of binary records (see xxl.sort_file). A pair if the
+        formats of the two sides differ.
     on: the keys of both sides. "COLUMN[:TYPE]" for CSV and TSV, "OFFSET:TYPE" for binary records,
         field numbers for lines. Required for CSV and TSV. Default: the first field of lines, or the
-        key of the record type.
+        key of the format.
     left_on, right_on: instead of `on`, if the keys of both sides differ.
     how: see xxl.join.
     method: "sort-merge" for rows in the order of their keys. "hash" (binary records) keeps the
@@ -419,7 +413,7 @@ def join_files(
 
     >>> _ = open("users.csv", "w").write("id,name\\n1,ann\\n2,bob\\n")
     >>> _ = open("orders.csv", "w").write("user,price\\n2,5\\n2,7\\n")
-    >>> xxl.join_files("users.csv", "orders.csv", "both.csv", record="csv", header=True,
+    >>> xxl.join_files("users.csv", "orders.csv", "both.csv", format="csv", header=True,
     ...                left_on="id", right_on="user").rows
     2
     >>> print(open("both.csv").read(), end="")
@@ -438,7 +432,7 @@ def join_files(
         check_callback(progress),
         inputs=[path_bytes(left), path_bytes(right)],
         output=b"" if output is None else path_bytes(output),
-        records=_pair(record, "record"),
+        formats=_pair(format, "format"),
         left_on=_texts(left_on),
         right_on=_texts(right_on),
         how=how,
@@ -446,7 +440,7 @@ def join_files(
         presorted=[bool(one) for one in _pair(presorted, "presorted")],
         count_only=output is None,
         layout=layout,
-        field_separator=os.fsencode(separator),
+        separator=os.fsencode(separator),
         filler=None if filler is None else os.fsencode(filler),
         header=bool(header),
         empty_keys_match=bool(empty_keys_match),
@@ -455,7 +449,7 @@ def join_files(
         zero_terminated=bool(zero_terminated),
         malformed=_malformed(malformed),
         rejects=b"" if rejects is None else os.fsencode(rejects),
-        max_rejects=count(max_rejects, "max_rejects", 0),
+        max_rejects=counted(max_rejects, "max_rejects", 0),
         quotes=bool(quotes),
         suffixes=_pair(suffixes, "suffixes"),
         verify=bool(verify),

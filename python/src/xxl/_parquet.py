@@ -24,7 +24,7 @@ from ._arguments import (
     Path,
     Size,
     check_callback,
-    count,
+    counted,
     is_path,
     means,
     needed,
@@ -76,7 +76,7 @@ def _run(
     if not is_path(output):
         raise TypeError("output is a path")
     path = os.fsdecode(output)
-    group_rows = count(row_group_rows, "row_group_rows")
+    group_rows = counted(row_group_rows, "row_group_rows")
     check_callback(progress)
     for_files = min(max(used.memory // 4, _LEAST_FILE_BYTES), _MOST_FILE_BYTES, used.memory // 2)
     share = for_files // len(sides)
@@ -158,7 +158,7 @@ def sort_parquet(
     >>> pq.read_table("sorted.parquet").to_pydict()
     {'user': ['a', 'b'], 'time': [2, 1]}
     """
-    most = count(limit, "limit", 0)
+    most = counted(limit, "limit", 0)
     keys = column_keys(by)
     job = functools.partial(_core.sort_columns, by=keys, limit=most, unique=bool(unique))
     return _run(

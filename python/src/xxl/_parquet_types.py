@@ -168,7 +168,7 @@ def _check_kept(file: str, parquet: pq.ParquetFile, leaves: list[Any]) -> None:
     for name, type_ in lost:
         raise UsageError(
             f"{file}: column {name!r} is of the type {type_}, which pyarrow does not write: "
-            "the program xxl keeps it (xxl sort --record=parquet)"
+            "the program xxl keeps it (xxl sort --parquet)"
         )
 
 
@@ -199,7 +199,7 @@ def writer_options(kinds: set[str]) -> dict[str, bool]:
     if len(times) > 1:
         raise UsageError(
             "there are columns of times in UTC and of local times, of which pyarrow writes only "
-            "one kind: the program xxl keeps both (xxl sort --record=parquet)"
+            "one kind: the program xxl keeps both (xxl sort --parquet)"
         )
     timestamps = {kind for kind in kinds if kind.startswith(("Timestamp(", "INT96"))}
     options = {

@@ -16,17 +16,17 @@ namespace xxl {
 namespace {
 
 bool writes_records_of_r(const JoinJob& job) {
-  return job.kind == JoinKind::semi || job.kind == JoinKind::anti;
+  return job.how == JoinKind::semi || job.how == JoinKind::anti;
 }
 
 TextKind kind_of(const JoinJob& job) {
-  if (is_json(job.records[0])) {
+  if (is_json(job.formats[0])) {
     throw Error(ErrorCode::usage, "JSON lines cannot be joined yet: write them as CSV first");
   }
-  const TextKind kind = text_kind(job.records[0]);
-  if (kind != TextKind::none ? job.records[0] != job.records[1]
-                             : text_kind(job.records[1]) != TextKind::none) {
-    throw Error(ErrorCode::usage, "records of " + job.records[0] + " and of " + job.records[1] +
+  const TextKind kind = text_kind(job.formats[0]);
+  if (kind != TextKind::none ? job.formats[0] != job.formats[1]
+                             : text_kind(job.formats[1]) != TextKind::none) {
+    throw Error(ErrorCode::usage, "records of " + job.formats[0] + " and of " + job.formats[1] +
                                       " cannot be joined with each other");
   }
   return kind;
@@ -40,7 +40,7 @@ void refuse_members_of_others(const JoinJob& job, TextKind kind) {
   const JoinJob defaults;
   const MemberCheck members[] = {
       {"layout", !job.layout.empty(), !text || (lines && makes_rows)},
-      {"field_separator", !job.field_separator.empty(), text},
+      {"separator", !job.separator.empty(), text},
       {"filler", job.filler.has_value(), text && makes_rows},
       {"header", job.header, text},
       {"empty_keys_match", !job.empty_keys_match, text},
@@ -54,7 +54,7 @@ void refuse_members_of_others(const JoinJob& job, TextKind kind) {
       {"suffixes", job.suffixes != defaults.suffixes, rows && job.header && makes_rows},
       {"method", job.method == JoinMethod::hash, !text},
   };
-  check_members("JoinJob", job.records[0], members);
+  check_members("JoinJob", job.formats[0], members);
 }
 
 // What joins of all records have.
@@ -62,7 +62,7 @@ template <class Options>
 Options common_options(const JoinSpec& spec) {
   auto options = engine_options<Options>(spec, spec);
   options.inputs = spec.inputs;
-  options.kind = spec.kind;
+  options.how = spec.how;
   options.method = spec.method;
   options.presorted = spec.presorted;
   options.count_only = spec.count_only;
@@ -92,7 +92,7 @@ std::vector<RowField> row_fields(std::string_view layout) {
 LineJoin line_join(const JoinSpec& job) {
   LineJoin lines = job.lines.value_or(LineJoin());
   if (!job.lines) {
-    lines.syntax.separator = given_separator(job.field_separator);
+    lines.syntax.separator = given_separator(job.separator);
     lines.filler = job.filler;
     lines.ignore_case = job.ignore_case;
   }
@@ -113,8 +113,7 @@ RowJoin row_join(const JoinJob& job) {
   RowJoin rows;
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     CsvOrder& order = rows.orders[side];
-    order.fields =
-        fields_of_rows(job.records[side], given_separator(job.field_separator), job.quotes);
+    order.fields = fields_of_rows(job.formats[side], given_separator(job.separator), job.quotes);
     order.keys = parse_csv_keys(keys_of(job, side));
     order.nulls = job.nulls;
     order.malformed = malformed_rows(job.malformed);
@@ -155,7 +154,7 @@ FixedJoinOptions fixed_options(const JoinSpec& spec) {
   auto options = common_options<FixedJoinOptions>(spec);
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     options.formats[side] =
-        parse_record_format(spec.records[side], split_keys(keys_of(spec, side)), false, kTextKinds);
+        parse_record_format(spec.formats[side], split_keys(keys_of(spec, side)), false, kTextKinds);
   }
   options.layout = spec.layout;
   return options;
@@ -165,8 +164,8 @@ GeneralJoinOptions general_options(const JoinSpec& spec) {
   const TextKind kind = kind_of(spec);
   if (kind == TextKind::none) return join_as_general(fixed_options(spec));
   auto options = common_options<GeneralJoinOptions>(spec);
-  options.record_kind = spec.records[0];
-  options.shape = spec.shape.value_or(shape_of(spec.kind));
+  options.record_kind = spec.formats[0];
+  options.shape = spec.shape.value_or(shape_of(spec.how));
   options.syntax.header = spec.header;
   if (kind == TextKind::rows) {
     set_rows(row_join(spec), options);

@@ -39,10 +39,9 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
   const bool lines = kind == TextKind::lines;
   const bool rows = kind == TextKind::rows;
   const MemberCheck members[] = {
-      {"field_separator", !job.field_separator.empty(), text && !is_json(job.record)},
-      {"header", job.header, text && !is_json(job.record)},
-      {"sums", !job.sums.empty(), !lines},
-      {"folds", !job.folds.empty(), !lines},
+      {"separator", !job.separator.empty(), text && !is_json(job.format)},
+      {"header", job.header, text && !is_json(job.format)},
+      {"aggregates", !job.aggregates.empty(), !lines},
       {"flags", !job.flags.empty(), lines},
       {"stable", job.stable, lines},
       {"zero_terminated", job.zero_terminated, lines},
@@ -52,16 +51,16 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
       {"malformed", !job.malformed.empty(), rows},
       {"rejects", !job.rejects.empty(), rows},
       {"max_rejects", job.max_rejects.has_value(), rows},
-      {"quotes", !job.quotes, rows && !is_json(job.record)},
+      {"quotes", !job.quotes, rows && !is_json(job.format)},
   };
-  check_members("SortJob", job.record, members);
+  check_members("SortJob", job.format, members);
 }
 
 // What sorts of all records have.
 template <class Options>
 Options common_options(const SortSpec& spec) {
   auto options = engine_options<Options>(spec, spec);
-  options.record_kind = spec.record;
+  options.record_kind = spec.format;
   options.inputs = spec.inputs;
   if (options.inputs.empty()) options.inputs.push_back("-");
   options.unique = spec.unique;
@@ -73,15 +72,14 @@ Options common_options(const SortSpec& spec) {
 
 std::vector<GivenFold> folds_of(const SortJob& job) {
   std::vector<GivenFold> folds;
-  for (const std::string& field : job.sums) folds.push_back({FoldKind::sum, field});
-  for (const std::string& text : job.folds) {
+  for (const std::string& text : job.aggregates) {
     const std::size_t equals = text.find('=');
     const std::optional<FoldKind> kind = fold_kind(text.substr(0, equals));
     const bool has_field = equals != text.npos;
     if (!kind || has_field == (kind == FoldKind::count) || (is_of_groups(*kind) && !job.group)) {
       throw Error(
           ErrorCode::usage,
-          "SortJob::folds: '" + text +
+          "SortJob::aggregates: '" + text +
               "' is not FOLD=FIELD, FOLD being sum, min, max, mean, first, last or collect, "
               "or with SortJob::group also median or count-distinct; or count alone");
     }
@@ -100,7 +98,7 @@ LineOrder line_order(const SortSpec& job) {
                                       "', use those of \"bdfghiMnRV\"");
   }
   order.flags.reverse |= job.reverse;
-  order.separator = given_separator(job.field_separator);
+  order.separator = given_separator(job.separator);
   order.stable = job.stable;
   auto& salt = order.random_salt;
   if (getrandom(salt.data(), salt.size(), 0) != static_cast<ssize_t>(salt.size())) {
@@ -114,7 +112,7 @@ CsvOrder row_order(const SortSpec& job) {
     throw Error(ErrorCode::usage, "SortJob::reverse of rows needs keys");
   }
   CsvOrder order;
-  order.fields = fields_of_rows(job.record, given_separator(job.field_separator), job.quotes);
+  order.fields = fields_of_rows(job.format, given_separator(job.separator), job.quotes);
   const ColumnTypes types = column_types(order.fields);
   order.keys = parse_csv_keys(job.keys, job.reverse, types);
   const bool needs_key =
@@ -194,21 +192,21 @@ auto visit(const SortSpec& spec, OfText&& of_text, OfRecords&& of_records) {
 }  // namespace
 
 SortSpec spec_of(const SortJob& job) {
-  refuse_members_of_others(job, text_kind(job.record));
+  refuse_members_of_others(job, text_kind(job.format));
   SortSpec spec{job, {}};
   set_defaults(spec);
   return spec;
 }
 
 RecordFormat format_of(const SortSpec& spec) {
-  RecordFormat format = parse_record_format(spec.record, spec.keys, spec.reverse, kTextKinds);
+  RecordFormat format = parse_record_format(spec.format, spec.keys, spec.reverse, kTextKinds);
   if (!spec.part_by.empty()) part_by_field(spec.part_by, spec.reverse, format);
   if (spec.set_rule && spec.keys.empty()) extend_to_record(format);
   return format;
 }
 
 bool is_fixed(const SortSpec& spec) {
-  return text_kind(spec.record) == TextKind::none && !spec.keep_order && !spec.shuffle_seed &&
+  return text_kind(spec.format) == TextKind::none && !spec.keep_order && !spec.shuffle_seed &&
          (!spec.set_rule || is_union(*spec.set_rule));
 }
 
@@ -237,7 +235,7 @@ GeneralSortOptions general_options(const SortSpec& spec) {
     std::rotate(options.inputs.begin(), options.inputs.begin() + 1, options.inputs.end());
   }
   if (spec.shuffle_seed) options.tags = {RecordTags::Kind::random, *spec.shuffle_seed};
-  switch (text_kind(spec.record)) {
+  switch (text_kind(spec.format)) {
     case TextKind::lines:
       set_lines(spec, options);
       break;
@@ -295,10 +293,10 @@ SortReport sort_files(const SortJob& job) {
 
 OrderCheck check_order(const SortJob& job) {
   if (job.inputs.size() > 1 || job.merge_only || job.skip != 0 || job.limit || job.count ||
-      !job.sums.empty() || !job.folds.empty() || job.group) {
+      !job.aggregates.empty() || job.group) {
     throw Error(
         ErrorCode::usage,
-        "check_order takes one input, and no merge_only, skip, limit, count, sums, folds or group");
+        "check_order takes one input, and no merge_only, skip, limit, count, aggregates or group");
   }
   return check_order(spec_of(job));
 }

@@ -46,7 +46,7 @@ inline ColumnTypes column_types(const FieldSyntax& fields) {
   return fields.json ? ColumnTypes::of_members : ColumnTypes::of_keys;
 }
 
-// FileJob's field_separator. Throws Error{usage}.
+// SortJob's separator. Throws Error{usage}.
 inline std::optional<FieldSeparator> given_separator(std::string_view text) {
   if (text.empty()) return std::nullopt;
   return parse_separator(text);

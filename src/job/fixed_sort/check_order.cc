@@ -42,7 +42,7 @@ OrderCheck check_order(const FixedSortOptions& options) {
                                options.format.key_bytes() / sizeof(std::uint64_t) * kLayoutBytes;
   if (needed > given) refuse_memory(options, needed);
   const KeyLayout layout(options.format);
-  const std::uint64_t disorder = chunks.scan(options.parallel, {}, [&](const RecordChunk& chunk) {
+  const std::uint64_t disorder = chunks.scan(options.threads, {}, [&](const RecordChunk& chunk) {
     return compare_neighbours(layout, chunk, options.unique).first_unordered;
   });
   if (file.seekable()) file.has_grown();  // leaves standard input at its end

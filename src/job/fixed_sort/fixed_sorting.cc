@@ -175,7 +175,7 @@ void FixedSorting::reserve_scratch() {
 void FixedSorting::open_scratch(std::uint64_t bytes) {
   scratch_ = std::make_unique<io::ScratchStore>(options_.scratch_dirs, geometry_.slot_bytes, seed_);
   if (options_.progress != nullptr) scratch_->count_in(&options_.progress->scratch_bytes);
-  if (bytes > 0 && options_.temp_codec == Codec::none) scratch_->reserve(bytes);
+  if (bytes > 0 && options_.scratch_codec == Codec::none) scratch_->reserve(bytes);
 }
 
 Run FixedSorting::new_run() {
@@ -371,8 +371,8 @@ std::unique_ptr<BlockSink> FixedSorting::make_scratch_sink(Run& run, io::BufferP
 }
 
 BlockPacker FixedSorting::packer() const {
-  if (options_.temp_codec == Codec::none) return {};
-  return {options_.temp_codec, options_.temp_level, geometry_.block_bytes};
+  if (options_.scratch_codec == Codec::none) return {};
+  return {options_.scratch_codec, options_.scratch_level, geometry_.block_bytes};
 }
 
 void FixedSorting::drain(BlockSink& sink, WaitTimes& waits) {

@@ -330,7 +330,7 @@ std::size_t worthwhile_bytes(const PlanInput& input, std::size_t available) {
 std::uint64_t packing_bytes(const PlanInput& input, const Geometry& geometry) {
   const std::uint64_t bytes =
       geometry.threads *
-      BlockPacker::memory_bytes(input.temp_codec, input.temp_level, geometry.block_bytes);
+      BlockPacker::memory_bytes(input.scratch_codec, input.scratch_level, geometry.block_bytes);
   return std::min(bytes, input.memory_bytes / kPackingPart);
 }
 
@@ -354,7 +354,7 @@ std::optional<Geometry> try_plan(const PlanInput& input, const KeyLayout& layout
                                     chunk_bytes != 0 ? chunk_bytes : input.memory_bytes);
   if (input.merge_only) geometry.block_bytes += 2 * kSectorBytes;  // blocks in files are unaligned
   geometry.records_per_block = geometry.block_bytes / record_bytes;
-  geometry.slot_bytes = input.temp_codec == Codec::none
+  geometry.slot_bytes = input.scratch_codec == Codec::none
                             ? geometry.block_bytes
                             : BlockPacker::slot_bytes(geometry.block_bytes);
   const std::uint64_t blocks =

@@ -26,11 +26,11 @@ struct PlanInput {
   std::size_t merge_inputs = 0;             // files to be merged with merge_only
   std::uint64_t largest_input = 0;          // of these, in bytes; 0: not known
   std::uint64_t beside_bytes = 0;           // of -S, beside memory_bytes: for messages
-  bool accelerated = false;        // chunks are in an accelerator's memory (sort/accelerator.h)
-  std::uint64_t chunk_bytes = 0;   // with `accelerated`: of a run
-  bool merge_accelerated = false;  // an accelerator may sort pieces of the merge
-  Codec temp_codec = Codec::none;  // of scratch blocks
-  int temp_level = 0;
+  bool accelerated = false;           // chunks are in an accelerator's memory (sort/accelerator.h)
+  std::uint64_t chunk_bytes = 0;      // with `accelerated`: of a run
+  bool merge_accelerated = false;     // an accelerator may sort pieces of the merge
+  Codec scratch_codec = Codec::none;  // of scratch blocks
+  int scratch_level = 0;
   const KeyLayout* input_layout = nullptr;  // of the input, if runs have larger records
   std::uint64_t folding_bytes = 0;          // that folding takes in each thread, beside pieces
   std::uint64_t merge_memory_bytes = 0;     // that merges may take; 0: as much as the rest

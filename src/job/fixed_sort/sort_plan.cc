@@ -39,7 +39,7 @@ PlanInput plan_input(const FixedSortOptions& options, const Inputs& inputs,
   input.beside_bytes = options.given_memory_bytes() - input.memory_bytes;
   input.input_bytes = std::max(inputs.bytes, surroundings.largest_input_bytes);
   input.input_size_known = inputs.size_known;
-  input.threads = options.parallel != 0 ? options.parallel : available_processors();
+  input.threads = options.threads != 0 ? options.threads : available_processors();
   input.scratch_disks = static_cast<unsigned>(options.scratch_dirs.size());
   input.batch_size = options.batch_size;
   if (options.merge_only) {
@@ -64,8 +64,8 @@ PlanInput plan_input(const FixedSortOptions& options, const Inputs& inputs,
   }
   input.merge_memory_bytes = surroundings.merge_memory_bytes;
   input.ranks = surroundings.ranks;
-  input.temp_codec = options.temp_codec;
-  input.temp_level = options.temp_level;
+  input.scratch_codec = options.scratch_codec;
+  input.scratch_level = options.scratch_level;
   return input;
 }
 
@@ -105,7 +105,7 @@ void finish_plan(const FixedSortOptions& options, const KeyLayout& layout, const
 
 // Who asks for threads, or for an accelerator, gets them.
 bool sort_is_little(const FixedSortOptions& options, const Inputs& inputs) {
-  return options.parallel == 0 && options.acceleration != Acceleration::always &&
+  return options.threads == 0 && options.acceleration != Acceleration::always &&
          is_little(options, inputs.size_known ? std::optional(inputs.bytes) : std::nullopt);
 }
 

@@ -61,7 +61,7 @@ class OrderChecking {
         memory_bytes_(memory_beside_decoder()),
         threads_(static_cast<unsigned>(std::clamp<std::uint64_t>(
             memory_bytes_ / kMinCheckerBytes, 1,
-            options.parallel != 0 ? options.parallel : available_processors()))),
+            options.threads != 0 ? options.threads : available_processors()))),
         workers_(threads_) {
     only_file(inputs_);
   }

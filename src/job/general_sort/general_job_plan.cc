@@ -37,15 +37,15 @@ GeneralPlanInput plan_for_cpu(const GeneralSortOptions& options, const Inputs& i
   }
   input.input_bytes = any_bound ? options.most_input_bytes : tagged_bytes(inputs, input.stored);
   input.size_known = inputs.size_known || any_bound;
-  input.temp_codec = options.temp_codec;
-  input.temp_level = options.temp_level;
+  input.scratch_codec = options.scratch_codec;
+  input.scratch_level = options.scratch_level;
   input.temp_program = !options.compress_program.empty();
   input.output_codec = options.output_codec();
   if (options.spare_table_bytes) input.spare_table_bytes = *options.spare_table_bytes;
   // With little memory, fewer threads get more of it each.
   input.threads = static_cast<unsigned>(
       std::clamp<std::uint64_t>(options.memory_bytes / kMinThreadBytes, 1,
-                                options.parallel != 0 ? options.parallel : available_processors()));
+                                options.threads != 0 ? options.threads : available_processors()));
   input.decoder_bytes = inputs.set_aside_for_decoders(options.memory_bytes, options.merge_only);
   const auto keys = sorting_keys(options.tags, options.keys);
   input.keys_are_records = !options.keys_of_header && keys != nullptr && keys->is_in_record();

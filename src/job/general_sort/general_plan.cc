@@ -62,7 +62,7 @@ std::size_t output_block_bytes(std::size_t memory, unsigned threads) {
 // not written.
 std::size_t packing_bytes(const GeneralPlanInput& input, std::size_t packed_block_bytes) {
   std::size_t bytes =
-      BlockPacker::memory_bytes(input.temp_codec, input.temp_level, packed_block_bytes) *
+      BlockPacker::memory_bytes(input.scratch_codec, input.scratch_level, packed_block_bytes) *
       input.threads;
   // The output of a program for a block, once as it comes and once to be written.
   if (input.temp_program) bytes += input.threads * packed_block_bytes;

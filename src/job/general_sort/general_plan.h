@@ -21,11 +21,11 @@ struct GeneralPlanInput {
   StoredRecords stored;  // if the size is known
   unsigned threads = 1;
   bool keys_are_records = true;
-  std::size_t longest_record = 0;  // there must be room for it; 0: none is known to be long
-  std::size_t merged_bytes = 0;    // of long records that merges must hold at once
-  std::size_t block_bytes = 0;     // of runs that there are already; 0: to be chosen
-  Codec temp_codec = Codec::none;  // of scratch blocks
-  int temp_level = 0;
+  std::size_t longest_record = 0;     // there must be room for it; 0: none is known to be long
+  std::size_t merged_bytes = 0;       // of long records that merges must hold at once
+  std::size_t block_bytes = 0;        // of runs that there are already; 0: to be chosen
+  Codec scratch_codec = Codec::none;  // of scratch blocks
+  int scratch_level = 0;
   bool temp_program = false;  // scratch blocks go through a program
   Codec output_codec = Codec::none;
   std::uint64_t decoder_bytes = 0;      // set aside for decompressing inputs

@@ -15,8 +15,9 @@ GeneralScratch& LazyScratch::get() {
   BlockPacker packer;
   if (!options_.compress_program.empty()) {
     packer = BlockPacker(options_.compress_program, options_.on_no_compress_program);
-  } else if (options_.temp_codec != Codec::none) {
-    packer = BlockPacker(options_.temp_codec, options_.temp_level, geometry.packed_block_bytes);
+  } else if (options_.scratch_codec != Codec::none) {
+    packer =
+        BlockPacker(options_.scratch_codec, options_.scratch_level, geometry.packed_block_bytes);
   }
   scratch_ = std::make_unique<GeneralScratch>(*store_, io_, monitor_, std::move(packer));
   if (!options_.merge_only) reserve_for_sort();

@@ -24,7 +24,7 @@ void check_key_of_parts(const FixedJoinOptions& options) {
     throw Error(ErrorCode::usage, "--part-by=" + options.part_by +
                                       ": parts of a join are by the first field of the left key");
   }
-  if (!RowLayout(options.formats, options.kind, options.layout).first_key()) {
+  if (!RowLayout(options.formats, options.how, options.layout).first_key()) {
     throw Error(ErrorCode::usage, "--part-by needs the key in the rows: add 0 to the layout");
   }
 }
@@ -137,7 +137,7 @@ JoinReport fixed_join(const FixedJoinOptions& options) {
         options,
         [](FixedJoinOptions rows) {
           rows.count_only = true;
-          const RowLayout layout(rows.formats, rows.kind, rows.layout);
+          const RowLayout layout(rows.formats, rows.how, rows.layout);
           JoinReport report = fixed_join(rows);
           return std::pair(report, report.rows * layout.row_bytes());
         },

@@ -40,7 +40,7 @@ GeneralJoinBudget make_budget(const GeneralJoinOptions& options, std::uint64_t m
   GeneralJoinBudget budget;
   budget.threads = static_cast<unsigned>(
       std::clamp<std::uint64_t>(memory / kMinThreadBytes, 1,
-                                options.parallel != 0 ? options.parallel : available_processors()));
+                                options.threads != 0 ? options.threads : available_processors()));
   if (is_little) budget.threads = 1;
   budget.group_bytes = round_down<std::uint64_t>(kTextGroup.of(memory), 2 * kSectorBytes);
   budget.rows_bytes = kTextRows.of(memory / budget.threads);

@@ -111,7 +111,7 @@ class HashJoining {
 HashJoining::HashJoining(const FixedJoinOptions& options)
     : options_(options),
       layouts_{KeyLayout(options.formats[0]), KeyLayout(options.formats[1])},
-      rows_((check_compatible(options.formats), options.formats), options.kind, options.layout),
+      rows_((check_compatible(options.formats), options.formats), options.how, options.layout),
       row_records_(rows_.row_format()) {
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     inputs_[side] = open_inputs({options.inputs[side]}, options.formats[side].record_bytes,
@@ -130,7 +130,7 @@ HashPlanInput HashJoining::plan_input(JoinSide build) const {
   HashPlanInput plan;
   plan.memory_bytes = memory_beside_decoders(options_.memory_bytes, {&inputs_[0], &inputs_[1]}) -
                       output_packing_bytes(options_);
-  plan.threads = options_.parallel != 0 ? options_.parallel : available_processors();
+  plan.threads = options_.threads != 0 ? options_.threads : available_processors();
   plan.build_records = input(build).bytes / record_bytes(build);
   plan.build_record_bytes = record_bytes(build);
   plan.probe_record_bytes = record_bytes(other(build));
@@ -310,7 +310,7 @@ void HashJoining::merge() {
   report_.rows += rest;
   if (stage == nullptr) return;
   if (rest > 0) {
-    finish_waits_ = probe.write_build_side(options_.kind == JoinKind::semi, numbers_);
+    finish_waits_ = probe.write_build_side(options_.how == JoinKind::semi, numbers_);
   }
   stage->finish();
   const auto start = Clock::now();
@@ -331,7 +331,7 @@ std::unique_ptr<ProbeInput> HashJoining::make_probe_input(io::SequentialReader& 
 
 // Which rows are made while the other side streams past the table.
 ProbeWants HashJoining::probe_wants() const {
-  const JoinKind kind = options_.kind;
+  const JoinKind kind = options_.how;
   const bool is_r = probe_ == JoinSide::r;
   ProbeWants wants;
   wants.pairs = keeps_pairs(kind);
@@ -350,7 +350,7 @@ void HashJoining::count_matched() {
 
 // Rows of records of the table alone: known when the other side has been read.
 std::uint64_t HashJoining::rows_of_build_side() const {
-  const JoinKind kind = options_.kind;
+  const JoinKind kind = options_.how;
   const bool is_r = build_ == JoinSide::r;
   const std::uint64_t matched = report_.sides[index_of(build_)].matched;
   if (is_r && kind == JoinKind::semi) return matched;

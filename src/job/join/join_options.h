@@ -13,7 +13,7 @@
 namespace xxl {
 
 struct JoinOptions : JobOptions {
-  JoinKind kind = JoinKind::inner;
+  JoinKind how = JoinKind::inner;
   JoinMethod method = JoinMethod::automatic;
   std::array<std::string, kJoinSides> inputs;  // R and S; one may be "-", standard input
   // The input is in the order of its keys: it is not sorted, and checked on the way.

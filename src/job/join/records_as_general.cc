@@ -12,10 +12,10 @@ namespace xxl {
 
 GeneralJoinOptions join_as_general(const FixedJoinOptions& join) {
   check_compatible(join.formats);
-  const auto layout = std::make_shared<const RowLayout>(join.formats, join.kind, join.layout);
+  const auto layout = std::make_shared<const RowLayout>(join.formats, join.how, join.layout);
   GeneralJoinOptions text;
   static_cast<JoinOptions&>(text) = join;
-  text.shape = shape_of(join.kind);
+  text.shape = shape_of(join.how);
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     text.record_bytes[side] = join.formats[side].record_bytes;
     text.rules[side].keys = std::make_shared<FormatKey>(join.formats[side]);

@@ -114,7 +114,7 @@ class SortMergeJoin {
 };
 
 SortMergeJoin::SortMergeJoin(const FixedJoinOptions& options, const Attempt& attempt)
-    : options_(options), rows_(options.formats, options.kind, options.layout) {
+    : options_(options), rows_(options.formats, options.how, options.layout) {
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     sides_[i].inputs = open_inputs({options_.inputs[i]}, options_.formats[i].record_bytes,
                                    recognize_suffix(options_.compressed_by_suffix));
@@ -140,7 +140,7 @@ FixedSortOptions SortMergeJoin::sort_options(std::size_t side) const {
   sort.format = options_.formats[side];
   sort.inputs = {options_.inputs[side]};
   sort.output.assign(1, '-');  // the rows are compressed, if anything is
-  sort.parallel = threads_;
+  sort.threads = threads_;
   sort.memory_bytes = runs_bytes_;
   sort.merge_on_accelerator = AcceleratedMerge::never;
   return sort;
@@ -191,7 +191,7 @@ void SortMergeJoin::make_plan(bool in_memory) {
   JoinPlanInput input;
   input.memory_bytes = memory_bytes();
   input.row_bytes = rows_.row_bytes();
-  threads_ = options_.parallel != 0 ? options_.parallel : available_processors();
+  threads_ = options_.threads != 0 ? options_.threads : available_processors();
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     input.sides[i] = {sides_[i].bytes, sides_[i].size_known, sides_[i].presorted,
                       options_.formats[i].record_bytes, 0};
@@ -382,7 +382,7 @@ void SortMergeJoin::merge() {
   group_store_.emplace(carver.take(geometry_.group_bytes), options_.scratch_dirs.front());
   if (output_) open_rows();
   joiner_.emplace(StreamJoinContext{{sides_[0].layout.get(), sides_[1].layout.get()},
-                                    options_.kind,
+                                    options_.how,
                                     rows_,
                                     stage_.get(),
                                     *workers_,

@@ -350,7 +350,7 @@ TEST(MemoryArrayTest, a_sort_on_it_is_right) {
   for (const char* const kind : {"u64", "gensort"}) {
     FixedSortOptions options;
     options.memory_bytes = 4 * kMiB;
-    options.parallel = 2;
+    options.threads = 2;
     EXPECT_TRUE(sorts(ArrayData(kind, 16 * kMiB), options)) << kind;
   }
 }

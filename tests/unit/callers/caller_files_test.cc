@@ -202,7 +202,7 @@ TEST_F(CallerFiles, that_are_pipes_without_a_reader_are_an_error_and_no_signal) 
   SortJob job;
   job.inputs = {path("in")};
   job.output = name;
-  job.record = "u64";
+  job.format = "u64";
   job.memory_bytes = 8 << 20;
   for (const std::size_t bytes : {std::size_t{800'000}, std::size_t{40'000'000}}) {
     std::ofstream(job.inputs.front()) << std::string(bytes, 'x');

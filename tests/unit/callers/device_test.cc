@@ -230,9 +230,9 @@ class JobsOnGpus : public testing::Test {
 
 TEST_F(JobsOnGpus, give_what_processors_give) {
   const test::Watchdog watchdog;
-  std::vector<SortJob> jobs{{.inputs = {write_numbers("numbers", 1)}, .record = "u64"},
+  std::vector<SortJob> jobs{{.inputs = {write_numbers("numbers", 1)}, .format = "u64"},
                             {.inputs = {write_lines("lines", 2)}},
-                            {.inputs = {path("lines")}, .record = "csv", .keys = {"1:integer"}}};
+                            {.inputs = {path("lines")}, .format = "csv", .keys = {"1:integer"}}};
   for (SortJob& job : jobs) {
     job.output = path("output");
     const auto run = [&](const resources& shared) { return sort_files(job, shared); };
@@ -242,11 +242,11 @@ TEST_F(JobsOnGpus, give_what_processors_give) {
       EXPECT_TRUE(output_of<SortReport>(
                       run, with(Device::gpu, simulated_gpus(2, {.memory_bytes = memory << 20})),
                       &report) == expected)
-          << job.record;
-      EXPECT_EQ(report.accelerator.devices.size(), 2U) << job.record;
+          << job.format;
+      EXPECT_EQ(report.accelerator.devices.size(), 2U) << job.format;
     }
   }
-  JoinJob join{.inputs = {write_numbers("r", 3), path("numbers")}, .records = {"u64", "u64"}};
+  JoinJob join{.inputs = {write_numbers("r", 3), path("numbers")}, .formats = {"u64", "u64"}};
   join.method = JoinMethod::sort_merge;
   join.output = path("output");
   const auto run = [&](const resources& shared) { return join_files(join, shared); };
@@ -263,7 +263,7 @@ TEST_F(JobsOnGpus, fall_back_to_processors_unless_gpus_were_asked_for) {
                                 [](std::uint64_t number) {
                                   return std::string(128, static_cast<char>(number));
                                 })},
-               .record = "fixed:128"};
+               .format = "fixed:128"};
   sort.output = path("output");
   const auto run = [&](const resources& shared) { return sort_files(sort, shared); };
   const std::string expected = output_of<SortReport>(run, with(Device::cpu, nullptr));

@@ -109,7 +109,7 @@ std::vector<T> random_records(Random& random, std::size_t count, std::uint64_t k
 }
 
 join_options with(JoinKind kind, std::uint64_t memory_bytes = 1 << 20) {
-  return {.kind = kind, .memory_bytes = memory_bytes, .scratch_dirs = {testing::TempDir()}};
+  return {.how = kind, .memory_bytes = memory_bytes, .scratch_dirs = {testing::TempDir()}};
 }
 
 // By vectors, and by lists, which are read some records at a time.

@@ -151,7 +151,7 @@ class StoppedJobs : public testing::TestWithParam<Backend> {
 };
 
 TEST_P(StoppedJobs, sort_records) {
-  SortJob job{.inputs = {write_numbers("input", 1)}, .record = "u64"};
+  SortJob job{.inputs = {write_numbers("input", 1)}, .format = "u64"};
   job.output = path("output");
   stop_at_many_moments([&](const resources& shared) { sort_files(job, shared); });
   job.batch_size = 2;  // several passes
@@ -168,19 +168,19 @@ TEST_P(StoppedJobs, sort_lines) {
 }
 
 TEST_P(StoppedJobs, sort_rows) {
-  SortJob job{.inputs = {write_lines("input", 3)}, .record = "csv", .keys = {"1:integer"}};
+  SortJob job{.inputs = {write_lines("input", 3)}, .format = "csv", .keys = {"1:integer"}};
   job.output = path("output");
   stop_at_many_moments([&](const resources& shared) { sort_files(job, shared); });
 }
 
 TEST_P(StoppedJobs, merge_sorted_files) {
   for (const std::string record : {"u64", "lines"}) {
-    SortJob job{.record = record};
+    SortJob job{.format = record};
     for (const std::uint64_t seed : {4, 5}) {
       const std::string name = std::to_string(seed);
       SortJob first{
           .inputs = {record == "u64" ? write_numbers(name, seed) : write_lines(name, seed)},
-          .record = record};
+          .format = record};
       first.output = path(name + ".sorted");
       sort_files(first);
       job.inputs.push_back(first.output);
@@ -194,7 +194,7 @@ TEST_P(StoppedJobs, merge_sorted_files) {
 TEST_P(StoppedJobs, join_records) {
   for (const JoinMethod method : {JoinMethod::sort_merge, JoinMethod::hash}) {
     JoinJob job{.inputs = {write_numbers("r", 6), write_numbers("s", 7)},
-                .records = {"kv64", "u64"}};
+                .formats = {"kv64", "u64"}};
     if (method == JoinMethod::hash) {
       std::ofstream(path("r"), std::ios::binary) << read("s").substr(0, 1 << 20);
     }
@@ -203,7 +203,7 @@ TEST_P(StoppedJobs, join_records) {
     stop_at_many_moments([&](const resources& shared) {
       // Rows of a table come in no particular order.
       EXPECT_EQ(join_files(job, shared).plan.method, method);
-      SortJob in_order{.inputs = {job.output}, .record = "fixed:16", .keys = {"0:bytes16"}};
+      SortJob in_order{.inputs = {job.output}, .format = "fixed:16", .keys = {"0:bytes16"}};
       in_order.output = job.output;
       sort_files(in_order);
     });
@@ -211,7 +211,7 @@ TEST_P(StoppedJobs, join_records) {
 }
 
 TEST_P(StoppedJobs, join_lines) {
-  JoinJob job{.inputs = {write_lines("r", 8), write_lines("s", 9)}, .field_separator = ","};
+  JoinJob job{.inputs = {write_lines("r", 8), write_lines("s", 9)}, .separator = ","};
   job.output = path("output");
   stop_at_many_moments([&](const resources& shared) { join_files(job, shared); });
 }
@@ -223,7 +223,7 @@ TEST_P(StoppedJobs, do_not_wait_for_a_silent_pipe) {
   const io::File other_end(open(path("fifo").c_str(), O_RDWR | O_CLOEXEC), "fifo", false);
   for (const std::string record : {"u64", "lines"}) {
     for (const bool merge_only : {false, true}) {
-      SortJob job{.inputs = {path("fifo")}, .record = record, .merge_only = merge_only};
+      SortJob job{.inputs = {path("fifo")}, .format = record, .merge_only = merge_only};
       job.output = path("output");
       std::stop_source source;
       const resources shared({.memory_bytes = kStopMemory,

@@ -34,7 +34,7 @@ class ClusterGeneralJoinTest : public testing::Test {
     join.output = directory_ / "out/";
     join.scratch_dirs = {directory_.path()};
     join.memory_bytes = 8 * kMiB;
-    join.parallel = 1;
+    join.threads = 1;
   }
 
   GeneralJoinOptions line_join(JoinShape shape) {
@@ -51,7 +51,7 @@ class ClusterGeneralJoinTest : public testing::Test {
   FixedJoinOptions record_join(JoinKind kind) {
     FixedJoinOptions join;
     set_files(join);
-    join.kind = kind;
+    join.how = kind;
     const std::vector<std::string> keys{"4:u64"};
     join.formats = {parse_record_format("kv64"), parse_record_format("fixed:12", keys, false, "")};
     return join;

@@ -38,7 +38,7 @@ class ClusterGeneralSortTest : public testing::Test {
     sort.output = directory_ / "out/";
     sort.scratch_dirs = {directory_.path()};
     sort.memory_bytes = 6 * kMiB;
-    sort.parallel = 1;
+    sort.threads = 1;
     sort.record_kind = "lines";
     return sort;
   }

@@ -35,7 +35,7 @@ class ClusterSortTest : public testing::Test {
     sort.output = directory_ / "out";
     sort.scratch_dirs = {directory_.path()};
     sort.memory_bytes = 3 * kMiB;
-    sort.parallel = 1;
+    sort.threads = 1;
     sort.record_kind = format.name;
     return sort;
   }
@@ -56,7 +56,7 @@ TEST_F(ClusterSortTest, ranks_write_what_one_process_would) {
       const Bytes data = distribution.make(format, 8 * kMiB / format.record_bytes, random);
       write_file(directory_ / "in", text_of(data));
       FixedSortOptions sort = options(format);
-      if (seed % 3 == 0) sort.temp_codec = Codec::lz4;
+      if (seed % 3 == 0) sort.scratch_codec = Codec::lz4;
       test::run_ranks(ranks, one_machine, [&](Peers& peers) { cluster_sort(sort, peers); });
       EXPECT_TRUE(file_text(directory_ / "out") == text_of(test::sorted_records(format, data)));
     }

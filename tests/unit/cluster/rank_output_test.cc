@@ -79,7 +79,7 @@ TEST_F(RankOutputTest, parts_of_any_size_follow_each_other_behind_one_header) {
       expected += text;
     }
     JobOptions job = options();
-    if (random.below(3) == 0) job.temp_codec = Codec::lz4;
+    if (random.below(3) == 0) job.scratch_codec = Codec::lz4;
     test::run_ranks(ranks, true, [&](Peers& peers) {
       io::IoService io(Backend::automatic, {});
       RankOutput output(job, false, peers);

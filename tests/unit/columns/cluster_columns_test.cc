@@ -153,7 +153,7 @@ TEST(ClusterColumns, ranks_join_as_one_process_does) {
     if (variant % 3 == 1) options = {.left_on = {"a"}, .right_on = {"a"}};
     constexpr JoinKind kKinds[] = {JoinKind::inner, JoinKind::left, JoinKind::right,
                                    JoinKind::full,  JoinKind::semi, JoinKind::anti};
-    options.kind = kKinds[variant % 6];
+    options.how = kKinds[variant % 6];
     options.method = JoinMethod::sort_merge;
     expect_rows(joined_by_ranks(left, right, options, variant % 2 == 0),
                 joined_alone(left, right, options), 2);

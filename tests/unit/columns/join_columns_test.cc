@@ -36,7 +36,7 @@ column_join_options by_id(JoinKind kind) {
   column_join_options options;
   options.left_on = {"id"};
   options.right_on = {"user"};
-  options.kind = kind;
+  options.how = kind;
   options.method = JoinMethod::sort_merge;
   return options;
 }

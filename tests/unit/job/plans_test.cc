@@ -184,7 +184,7 @@ std::string plan_records(Draws& draws) {
     input.chunk_bytes = draws.size(24, 36);
   }
   input.merge_accelerated = draws.one_in(5);
-  if (draws.one_in(6)) input.temp_codec = draws.of({Codec::zstd, Codec::lz4});
+  if (draws.one_in(6)) input.scratch_codec = draws.of({Codec::zstd, Codec::lz4});
   if (draws.one_in(8)) input.folding_bytes = draws.size(10, 20);
   if (draws.one_in(8)) input.merge_memory_bytes = input.memory_bytes / (2 + draws.below(4));
   if (draws.one_in(8)) input.ranks = 2 + static_cast<unsigned>(draws.below(7));
@@ -200,7 +200,7 @@ GeneralPlanInput text_input(Draws& draws) {
   if (!input.size_known) input.input_bytes = 0;
   input.threads = static_cast<unsigned>(draws.size(0, 7));
   input.keys_are_records = !draws.one_in(2);
-  if (draws.one_in(6)) input.temp_codec = draws.of({Codec::zstd, Codec::lz4});
+  if (draws.one_in(6)) input.scratch_codec = draws.of({Codec::zstd, Codec::lz4});
   input.temp_program = draws.one_in(12);
   if (draws.one_in(8)) input.output_codec = draws.of({Codec::gzip, Codec::zstd});
   if (draws.one_in(8)) input.decoder_bytes = input.memory_bytes / (4 + draws.below(30));
@@ -266,7 +266,7 @@ std::string plan_hash(Draws& draws) {
 std::string plan_join_of_lines(Draws& draws) {
   GeneralJoinOptions options;
   options.memory_bytes = draws.size(20, 38);
-  options.parallel = static_cast<unsigned>(draws.size(0, 7));
+  options.threads = static_cast<unsigned>(draws.size(0, 7));
   options.output = "-";
   JoinInputs inputs;
   JoinLongRecords longest{};

@@ -166,7 +166,7 @@ TEST(Generate, FilesInParallelEqualThoseOfOneThread) {
     std::array<std::string, 2> contents;
     std::array<GenerateReport, 2> reports;
     for (const unsigned parallel : {1u, 4u}) {
-      options.parallel = parallel;
+      options.threads = parallel;
       options.output = directory / "out";
       reports[parallel / 4] = generate(options);
       contents[parallel / 4] = io::test::file_text(options.output);
@@ -196,7 +196,7 @@ TEST(Generate, WritesPipesInOrder) {
   ASSERT_EQ(mkfifo(options.output.c_str(), 0600), 0);
   std::string received;
   std::thread reader([&] { received = io::test::file_text(options.output); });
-  options.parallel = 4;
+  options.threads = 4;
   generate(options);
   reader.join();
   const Bytes expected = distributed(options);
@@ -207,7 +207,7 @@ TEST(Generate, WritesPipesInOrder) {
 TEST(Generate, ReportsAStreamThatCannotTakeTheData) {
   GenerateOptions options = options_for("u64", 1000000);
   options.output = "/dev/full";
-  options.parallel = 4;
+  options.threads = 4;
   try {
     generate(options);
     FAIL();

@@ -126,7 +126,7 @@ class GpuTextSort : public test::WholeSortTest {
     options_.output = output_;
     options_.memory_bytes = 2 * kMiB;
     options_.scratch_dirs = {scratch_};
-    options_.parallel = 2;
+    options_.threads = 2;
   }
 
   void set_input(const std::string& text) { set_inputs({text}); }

@@ -62,7 +62,7 @@ class GpuSortTest : public test::WholeSortTest {
     options.output = output_;
     options.memory_bytes = 16 * kMiB;
     options.scratch_dirs = {scratch_};
-    options.parallel = 2;
+    options.threads = 2;
     options.accelerator = &accelerator;
     options.acceleration = Acceleration::always;
     return options;

@@ -64,9 +64,9 @@ std::string message_of(const std::function<void()>& run) {
 TEST_F(FileJobs, SortLinesAsSort1Does) {
   EXPECT_EQ(sorted({}, "b\na\n"), "a\nb\n");
   EXPECT_EQ(sorted({.keys = {"2,2n", "1,1r"}}, "a 10\nb 9\nc 10\n"), "b 9\nc 10\na 10\n");
-  EXPECT_EQ(sorted({.keys = {"2"}, .reverse = true, .field_separator = ":", .stable = true},
-                   "a:1\nb:2\nc:1\n"),
-            "b:2\na:1\nc:1\n");
+  EXPECT_EQ(
+      sorted({.keys = {"2"}, .reverse = true, .separator = ":", .stable = true}, "a:1\nb:2\nc:1\n"),
+      "b:2\na:1\nc:1\n");
   EXPECT_EQ(sorted({.flags = "f", .zero_terminated = true}, std::string("b\0A\0", 4)),
             std::string("A\0b\0", 4));
   EXPECT_EQ(sorted({.limit = 2, .flags = "n"}, "10\n9\n8\n"), "8\n9\n");
@@ -75,50 +75,50 @@ TEST_F(FileJobs, SortLinesAsSort1Does) {
 }
 
 TEST_F(FileJobs, SortRows) {
-  EXPECT_EQ(sorted({.record = "csv", .keys = {"n:number:desc"}, .header = true}, "n\n9\n10\n"),
+  EXPECT_EQ(sorted({.format = "csv", .keys = {"n:number:desc"}, .header = true}, "n\n9\n10\n"),
             "n\n10\n9\n");
-  EXPECT_EQ(sorted({.record = "tsv", .keys = {"1"}, .reverse = true}, "a\t1\nb\t2\n"),
+  EXPECT_EQ(sorted({.format = "tsv", .keys = {"1"}, .reverse = true}, "a\t1\nb\t2\n"),
             "b\t2\na\t1\n");
-  EXPECT_EQ(sorted({.record = "csv", .keys = {"1"}, .sums = {"2"}}, "b,1\na,2\nb,3\n"),
+  EXPECT_EQ(sorted({.format = "csv", .keys = {"1"}, .aggregates = {"sum=2"}}, "b,1\na,2\nb,3\n"),
             "a,2\nb,4\n");
-  EXPECT_EQ(sorted({.record = "csv",
+  EXPECT_EQ(sorted({.format = "csv",
                     .keys = {"k"},
-                    .folds = {"max=n:most", "collect=n:all"},
-                    .sums = {"n"},
+                    .aggregates = {"sum=n", "max=n:most", "collect=n:all"},
                     .header = true},
                    "k,n\nb,1\na,2\nb,3\n"),
             "k,n,most,all\na,2,2,2\nb,4,3,1;3\n");
-  EXPECT_EQ(sorted({.record = "tsv", .keys = {"1"}, .quotes = false}, "b\t\"x\na\t5\" y\n"),
+  EXPECT_EQ(sorted({.format = "tsv", .keys = {"1"}, .quotes = false}, "b\t\"x\na\t5\" y\n"),
             "a\t5\" y\nb\t\"x\n");
-  EXPECT_EQ(sorted({.record = "csv", .keys = {"1:number"}, .empty_last = true}, "\"\",x\n1,y\n"),
+  EXPECT_EQ(sorted({.format = "csv", .keys = {"1:number"}, .empty_last = true}, "\"\",x\n1,y\n"),
             "1,y\n\"\",x\n");
-  EXPECT_EQ(sorted({.record = "csv", .keys = {"1:number"}, .empty_last = true, .malformed = "keep"},
+  EXPECT_EQ(sorted({.format = "csv", .keys = {"1:number"}, .empty_last = true, .malformed = "keep"},
                    "NA\n2\n1\n"),
             "1\n2\nNA\n");
 }
 
 TEST_F(FileJobs, GroupRows) {
-  EXPECT_EQ(sorted({.record = "csv",
+  EXPECT_EQ(sorted({.format = "csv",
                     .keys = {"k"},
-                    .folds = {"max=n:most", "count", "sum=n"},
+                    .aggregates = {"max=n:most", "count", "sum=n"},
                     .header = true,
                     .group = true},
                    "n,k\n1,b\n2,a\n3,b\n"),
             "k,most,count,sum(n)\na,2,1,2\nb,3,2,4\n");
-  EXPECT_EQ(sorted({.record = "csv", .count = true, .folds = {"median=1"}, .group = true},
+  EXPECT_EQ(sorted({.format = "csv", .count = true, .aggregates = {"median=1"}, .group = true},
                    "3\n10\n2\n4\n"),
             "3.5,4\n");
-  EXPECT_EQ(sorted({.record = "csv", .keys = {"1"}, .group = true}, "b,1\na,2\nb,3\n"), "a\nb\n");
+  EXPECT_EQ(sorted({.format = "csv", .keys = {"1"}, .group = true}, "b,1\na,2\nb,3\n"), "a\nb\n");
 }
 
 TEST_F(FileJobs, SortRecordsOfAFixedSize) {
-  EXPECT_EQ(sorted({.record = "fixed:2"}, "bxay"), "aybx");
-  EXPECT_EQ(sorted({.record = "fixed:2", .keys = {"1:u8:asc"}, .reverse = true}, "bxay"), "bxay");
-  EXPECT_EQ(sorted({.record = "fixed:2", .keys = {"1:u8"}, .reverse = true}, "bxay"), "aybx");
+  EXPECT_EQ(sorted({.format = "fixed:2"}, "bxay"), "aybx");
+  EXPECT_EQ(sorted({.format = "fixed:2", .keys = {"1:u8:asc"}, .reverse = true}, "bxay"), "bxay");
+  EXPECT_EQ(sorted({.format = "fixed:2", .keys = {"1:u8"}, .reverse = true}, "bxay"), "aybx");
   EXPECT_EQ(
-      sorted({.record = "fixed:2", .keys = {"0:u8"}, .count = true, .sums = {"1:u8"}}, "b1a!b!"),
+      sorted({.format = "fixed:2", .keys = {"0:u8"}, .count = true, .aggregates = {"sum=1:u8"}},
+             "b1a!b!"),
       std::string("a!\1\0\0\0\0\0\0\0bR\2\0\0\0\0\0\0\0", 20));
-  EXPECT_EQ(sorted({.record = "fixed:3", .keys = {"0:u8"}, .folds = {"max=1:u8", "last=2:u8"}},
+  EXPECT_EQ(sorted({.format = "fixed:3", .keys = {"0:u8"}, .aggregates = {"max=1:u8", "last=2:u8"}},
                    "b1xa!yb2z"),
             "a!yb2z");
 }
@@ -126,32 +126,31 @@ TEST_F(FileJobs, SortRecordsOfAFixedSize) {
 TEST_F(FileJobs, JoinLinesAsJoin1Does) {
   EXPECT_EQ(joined({}, "b 2\na 1\n", "a x\nc y\n"), "a 1 x\n");
   EXPECT_EQ(
-      joined({.kind = JoinKind::left, .layout = "1.2,2.2,0", .filler = "-"}, "b 2\na 1\n", "a x\n"),
+      joined({.how = JoinKind::left, .layout = "1.2,2.2,0", .filler = "-"}, "b 2\na 1\n", "a x\n"),
       "1 x a\n2 - b\n");
-  EXPECT_EQ(
-      joined({.left_on = {"2"}, .right_on = {"1"}, .field_separator = ":", .ignore_case = true},
-             "x:K\n", "k:y\n"),
-      "K:x:y\n");
-  EXPECT_EQ(joined({.kind = JoinKind::anti}, "b 2\na 1\n", "a x\n"), "b 2\n");
+  EXPECT_EQ(joined({.left_on = {"2"}, .right_on = {"1"}, .separator = ":", .ignore_case = true},
+                   "x:K\n", "k:y\n"),
+            "K:x:y\n");
+  EXPECT_EQ(joined({.how = JoinKind::anti}, "b 2\na 1\n", "a x\n"), "b 2\n");
   EXPECT_EQ(joined({.layout = "auto", .empty_keys_match = false}, "a 1\n", "a 2\n"), "a 1 2\n");
 }
 
 TEST_F(FileJobs, JoinRowsAndRecords) {
-  EXPECT_EQ(joined({.records = {"tsv", "tsv"},
+  EXPECT_EQ(joined({.formats = {"tsv", "tsv"},
                     .left_on = {"1"},
                     .right_on = {"1"},
                     .filler = "-",
                     .quotes = false},
                    "1\t\"x\t\n", "1\ty\n"),
             "1\t\"x\t-\ty\n");
-  EXPECT_EQ(joined({.records = {"csv", "csv"},
+  EXPECT_EQ(joined({.formats = {"csv", "csv"},
                     .left_on = {"k"},
                     .right_on = {"k"},
-                    .kind = JoinKind::full,
+                    .how = JoinKind::full,
                     .header = true},
                    "k,v\n1,a\n", "k,v\n2,b\n"),
             "k,v_1,v_2\n1,a,\n2,,b\n");
-  EXPECT_EQ(joined({.records = {"fixed:2", "fixed:3"},
+  EXPECT_EQ(joined({.formats = {"fixed:2", "fixed:3"},
                     .left_on = {"0:u8"},
                     .right_on = {"0:u8"},
                     .layout = "0,2.1:2"},
@@ -163,31 +162,32 @@ TEST_F(FileJobs, MembersOfOtherRecordsAreRefused) {
   const auto sort_message = [&](const SortJob& job) {
     return message_of([&] { sorted(job, ""); });
   };
-  EXPECT_EQ(sort_message({.record = "u64", .header = true}),
+  EXPECT_EQ(sort_message({.format = "u64", .header = true}),
             "SortJob::header is not for records of u64");
-  EXPECT_EQ(sort_message({.record = "lines", .quotes = false}),
+  EXPECT_EQ(sort_message({.format = "lines", .quotes = false}),
             "SortJob::quotes is not for records of lines");
-  EXPECT_EQ(sort_message({.record = "csv", .flags = "n"}),
+  EXPECT_EQ(sort_message({.format = "csv", .flags = "n"}),
             "SortJob::flags is not for records of csv");
-  EXPECT_EQ(sort_message({.sums = {"2"}}), "SortJob::sums is not for records of lines");
-  EXPECT_EQ(sort_message({.folds = {"max=2"}}), "SortJob::folds is not for records of lines");
-  EXPECT_EQ(sort_message({.record = "u64", .folds = {"most=2"}}),
-            "SortJob::folds: 'most=2' is not FOLD=FIELD, FOLD being sum, min, max, mean, first, "
-            "last or collect, or with SortJob::group also median or count-distinct; or count "
-            "alone");
-  EXPECT_EQ(sort_message({.record = "u64", .group = true}),
+  EXPECT_EQ(sort_message({.aggregates = {"max=2"}}),
+            "SortJob::aggregates is not for records of lines");
+  EXPECT_EQ(
+      sort_message({.format = "u64", .aggregates = {"most=2"}}),
+      "SortJob::aggregates: 'most=2' is not FOLD=FIELD, FOLD being sum, min, max, mean, first, "
+      "last or collect, or with SortJob::group also median or count-distinct; or count "
+      "alone");
+  EXPECT_EQ(sort_message({.format = "u64", .group = true}),
             "SortJob::group is not for records of u64");
-  EXPECT_EQ(sort_message({.record = "csv", .group = true}),
+  EXPECT_EQ(sort_message({.format = "csv", .group = true}),
             "groups need keys, or something to make of their rows");
-  EXPECT_NE(sort_message({.record = "csv", .keys = {"1"}, .folds = {"median=2"}}), "");
-  EXPECT_EQ(sort_message({.record = "kv64", .folds = {"collect=8:u64"}}),
+  EXPECT_NE(sort_message({.format = "csv", .keys = {"1"}, .aggregates = {"median=2"}}), "");
+  EXPECT_EQ(sort_message({.format = "kv64", .aggregates = {"collect=8:u64"}}),
             "invalid --collect '8:u64': records of a fixed size have no room for all values");
   EXPECT_EQ(sort_message({.flags = "q"}),
             "SortJob::flags: unknown letter 'q', use those of \"bdfghiMnRV\"");
   const auto join_message = [&](const JoinJob& job) {
     return message_of([&] { joined(job, "", ""); });
   };
-  EXPECT_EQ(join_message({.records = {"csv", "lines"}}),
+  EXPECT_EQ(join_message({.formats = {"csv", "lines"}}),
             "records of csv and of lines cannot be joined with each other");
   EXPECT_EQ(join_message({.method = JoinMethod::hash}),
             "JoinJob::method is not for records of lines");
@@ -209,7 +209,7 @@ TEST_F(FileJobs, PlanAndCheckTellBeforeAnythingIsWritten) {
   EXPECT_EQ(check.text, "a");
   job.inputs.push_back("more");
   EXPECT_EQ(message_of([&] { check_order(job); }),
-            "check_order takes one input, and no merge_only, skip, limit, count, sums, folds or "
+            "check_order takes one input, and no merge_only, skip, limit, count, aggregates or "
             "group");
   EXPECT_EQ(read(path("output")), "");
 }

@@ -34,7 +34,7 @@ class ExternalSortTest : public test::WholeSortTest {
     options.output = output_;
     options.memory_bytes = memory;
     options.scratch_dirs = {scratch_};
-    options.parallel = 2;
+    options.threads = 2;
     return options;
   }
 

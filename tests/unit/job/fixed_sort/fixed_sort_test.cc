@@ -135,7 +135,7 @@ TEST_P(ExternalSortOfCells, sorts_any_input_in_any_order_of_completion) {
                                 KeyLayout(format))
                       .cells_unsorted);
       FixedSortOptions options = this->options(format, memory);
-      options.parallel = threads;
+      options.threads = threads;
       options.queue_factory = test::simulated_queues(seed);
       const SortReport report = expect_sorted(options);
       if (distribution.name == "uniform") {
@@ -164,7 +164,7 @@ TEST_F(ExternalSortTest, keeps_what_is_in_memory_at_the_end_of_the_input) {
         .memory_bytes = kMemory, .input_bytes = count * format.record_bytes, .threads = 2};
     ASSERT_TRUE(plan_geometry(input, KeyLayout(format)).chunk.keeps_rest);
     FixedSortOptions options = this->options(format, kMemory);
-    options.parallel = 2;
+    options.threads = 2;
     options.queue_factory = test::simulated_queues(seed);
     const SortReport report = expect_sorted(options);
     EXPECT_GT(report.scratch_bytes, 0u);
@@ -206,7 +206,7 @@ TEST_F(ExternalSortTest, any_size_around_the_memory_is_sorted_with_any_number_of
       all_.clear();
       add_input(test::random_records(format, 8 * kMiB * tenths / 160, random));
       FixedSortOptions options = this->options(format, 8 * kMiB);
-      options.parallel = threads;
+      options.threads = threads;
       const SortPlan plan = plan_sort(options);
       const SortReport report = expect_sorted(options);
       EXPECT_TRUE(plan.passes > 0 || report.runs == 1) << report.runs;

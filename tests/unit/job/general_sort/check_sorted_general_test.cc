@@ -26,7 +26,7 @@ class CheckSortedText : public testing::Test {
     for (int i = 0; i < 300000; ++i) records_.push_back(std::to_string(random.below(1u << 30)));
     std::ranges::sort(records_);
     records_.erase(std::unique(records_.begin(), records_.end()), records_.end());
-    options_.parallel = 2;
+    options_.threads = 2;
     for (const std::string& record : records_) add_record(sum_, record);
   }
 

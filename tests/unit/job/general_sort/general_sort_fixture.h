@@ -126,7 +126,7 @@ class GeneralSortTest : public WholeSortTest {
     options_.output = output_;
     options_.memory_bytes = kMiB;
     options_.scratch_dirs = {scratch_};
-    options_.parallel = 2;
+    options_.threads = 2;
   }
 
   std::string add_input(const Records& records, bool ends = true) {

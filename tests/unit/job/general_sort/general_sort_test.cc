@@ -43,7 +43,7 @@ TEST_F(GeneralSortTest, any_records_by_any_options_in_any_order_of_completion) {
       add_input(records, random.below(2) == 0);
     }
     options.memory_bytes = (kind == 6 ? 3 * kMiB : kMiB) + random.below(4 * kMiB);
-    options.parallel = static_cast<unsigned>(1 + random.below(8));
+    options.threads = static_cast<unsigned>(1 + random.below(8));
     options.unique = random.below(3) == 0;
     options.fold = nullptr;
     if (options.unique && random.below(2) == 0) options.fold = std::make_unique<Counter>;
@@ -138,7 +138,7 @@ TEST_F(GeneralSortTest, records_that_are_longer_than_a_block_and_than_a_region) 
           for (int i = 0; i < 1000; ++i) records.push_back(std::to_string(random.below(100000)));
         }
         add_input(records);
-        options_.parallel = threads;
+        options_.threads = threads;
         options_.queue_factory = test::simulated_queues(longest);
         expect_sorted(options_);
         if (HasFailure()) return;
@@ -159,7 +159,7 @@ TEST_F(GeneralSortTest, a_record_that_is_too_long_is_an_error_that_names_its_pla
 
 TEST_F(GeneralSortTest, an_input_may_end_at_any_time_after_runs_were_compacted) {
   options_.spare_table_bytes = 0;
-  options_.parallel = 1;
+  options_.threads = 1;
   const std::string pipe = directory_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   options_.keys = std::make_shared<BackwardsKey>();
@@ -302,7 +302,7 @@ TEST_F(GeneralSortTest, of_malformed_rows_the_first_of_the_input_is_told) {
   options_.inputs = {directory_ / "in"};
   write_file(options_.inputs[0], test::LateFault::text(2 * kMiB, 200 * kKiB));
   options_.memory_bytes = 2 * kMiB;
-  options_.parallel = 2;
+  options_.threads = 2;
   options_.syntax.rows = true;
   options_.malformed = [&](std::string_view row) { return fault.check(row); };
   const std::string line = "line " + std::to_string(test::LateFault::kFirstLine) + ":";
@@ -314,7 +314,7 @@ TEST_F(GeneralSortTest, a_check_tells_the_first_malformed_row) {
   options_.inputs = {directory_ / "in"};
   write_file(options_.inputs[0], test::LateFault::text(10 * kMiB, 5 * kMiB));
   options_.memory_bytes = 32 * kMiB;  // two threads
-  options_.parallel = 2;
+  options_.threads = 2;
   options_.syntax.rows = true;
   options_.malformed = [&](std::string_view row) { return fault.check(row); };
   try {

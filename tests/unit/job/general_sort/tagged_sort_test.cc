@@ -132,7 +132,7 @@ TEST_F(TaggedSortTest, random_tags_shuffle_any_records_in_any_order_of_completio
                 i + 1 < files || random.below(2) == 0);
     }
     options_.memory_bytes = (kind == 6 ? 3 * kMiB : kMiB) + random.below(4 * kMiB);
-    options_.parallel = static_cast<unsigned>(1 + random.below(8));
+    options_.threads = static_cast<unsigned>(1 + random.below(8));
     draw_means(random, round, 50000);
     options_.batch_size = random.below(3) == 0 ? static_cast<unsigned>(2 + random.below(5)) : 0;
     const SortReport report = general_sort(options_);
@@ -157,7 +157,7 @@ TEST_F(TaggedSortTest, of_equal_keys_the_first_stays_in_any_order_of_completion)
                 random.below(2) == 0);
     }
     options_.memory_bytes = (kind == 6 ? 6 * kMiB : 2 * kMiB) + random.below(4 * kMiB);
-    options_.parallel = static_cast<unsigned>(1 + random.below(4));
+    options_.threads = static_cast<unsigned>(1 + random.below(4));
     draw_means(random, round, 5000);
     const SortReport report = sort_in_kept_order(options_);
     expect_output(report, kept());
@@ -199,7 +199,7 @@ TEST_F(TaggedSortTest, inputs_are_told_apart_in_any_order_of_completion) {
     options_.group_rule_of_inputs = std::array{GroupRule::intersect, GroupRule::intersect_all,
                                                GroupRule::except, GroupRule::except_all}[round % 4];
     options_.memory_bytes = (kind == 6 ? 3 * kMiB : kMiB) + random.below(4 * kMiB);
-    options_.parallel = static_cast<unsigned>(1 + random.below(8));
+    options_.threads = static_cast<unsigned>(1 + random.below(8));
     draw_means(random, round, 5000);
     options_.batch_size = random.below(3) == 0 ? static_cast<unsigned>(2 + random.below(5)) : 0;
     const SortReport report = general_sort(options_);

@@ -102,7 +102,7 @@ class GeneralJoinTest : public test::WholeSortTest {
     options_.output = output_;
     options_.memory_bytes = 4 * kMiB;
     options_.scratch_dirs = {scratch_};
-    options_.parallel = 2;
+    options_.threads = 2;
   }
 
   void set_inputs(Records r, Records s) {
@@ -141,7 +141,7 @@ TEST_F(GeneralJoinTest, any_inputs_by_any_options_in_any_order_of_completion) {
                               JoinKind::full,  JoinKind::semi, JoinKind::anti};
     options_.shape = shape_of(kinds[round % 6]);
     options_.presorted = {random.below(3) == 0, random.below(3) == 0};
-    options_.parallel = 1 + static_cast<unsigned>(random.below(3));
+    options_.threads = 1 + static_cast<unsigned>(random.below(3));
     options_.batch_size = random.below(2) == 0 ? 0 : 2;
     options_.queue_factory = test::simulated_queues(round);
     options_.spare_table_bytes.reset();

@@ -146,7 +146,7 @@ class HashJoinTest : public test::WholeSortTest {
                            std::uint64_t memory = kMiB) {
     FixedJoinOptions options;
     options.formats = formats;
-    options.kind = kind;
+    options.how = kind;
     options.method = JoinMethod::hash;
     for (std::size_t side = 0; side < kJoinSides; ++side) {
       options.inputs[side] = directory_ / (side == 0 ? "r" : "s");
@@ -154,7 +154,7 @@ class HashJoinTest : public test::WholeSortTest {
     }
     options.output = output_;
     options.memory_bytes = memory;
-    options.parallel = 2;
+    options.threads = 2;
     return options;
   }
 
@@ -168,7 +168,7 @@ class HashJoinTest : public test::WholeSortTest {
   JoinReport expect_joined(const FixedJoinOptions& options) {
     const JoinReport report = hash_join(options);
     const Expected expected =
-        join_by_map(options.formats, records_, options.kind, report.plan.build, options.layout);
+        join_by_map(options.formats, records_, options.how, report.plan.build, options.layout);
     EXPECT_EQ(report.rows, expected.count);
     for (std::size_t side = 0; side < kJoinSides; ++side) {
       EXPECT_EQ(report.sides[side].records,
@@ -180,7 +180,7 @@ class HashJoinTest : public test::WholeSortTest {
       EXPECT_EQ(report.bytes_written, 0u);
       EXPECT_FALSE(std::filesystem::exists(options.output));
     } else {
-      const RowLayout layout(options.formats, options.kind, options.layout);
+      const RowLayout layout(options.formats, options.how, options.layout);
       EXPECT_TRUE(sorted_rows(file_text(options.output), layout.row_bytes()) == expected.rows)
           << "the output is wrong";
       EXPECT_EQ(report.bytes_written, expected.rows.size());
@@ -234,7 +234,7 @@ TEST_P(HashJoinOfFormats, gives_all_kinds_of_rows_whichever_side_is_in_the_table
                    std::to_string(shape.distinct) + ", kind " +
                    std::to_string(static_cast<int>(kind)));
       FixedJoinOptions options = this->options(formats, kind, 2 * kMiB);
-      options.parallel = 1 + seed % 4;
+      options.threads = 1 + seed % 4;
       options.queue_factory = test::simulated_queues(seed);
       const JoinReport report = expect_joined(options);
       const bool r_is_smaller = records_[0].size() < records_[1].size();
@@ -256,7 +256,7 @@ TEST_F(HashJoinTest, rows_without_number_pass_through_little_memory) {
   for (const unsigned threads : {1u, 3u}) {
     set_records(formats, 700, 1500, 1, 0, 410);
     FixedJoinOptions options = this->options(formats, JoinKind::full, 512 * kKiB);
-    options.parallel = threads;
+    options.threads = threads;
     options.queue_factory = test::simulated_queues(411);
     EXPECT_EQ(expect_joined(options).rows, 700u * 1500u);
   }

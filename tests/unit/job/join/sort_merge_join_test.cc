@@ -29,13 +29,13 @@ class SortMergeJoinTest : public test::WholeSortTest {
   FixedJoinOptions options(const RecordFormat& r, const RecordFormat& s, JoinKind kind,
                            std::uint64_t memory = 2 * kMiB) const {
     FixedJoinOptions options;
-    options.kind = kind;
+    options.how = kind;
     options.inputs = {directory_ / "r", directory_ / "s"};
     options.formats = {r, s};
     options.output = output_;
     options.memory_bytes = memory;
     options.scratch_dirs = {scratch_};
-    options.parallel = 2;
+    options.threads = 2;
     return options;
   }
 
@@ -43,8 +43,8 @@ class SortMergeJoinTest : public test::WholeSortTest {
     write_file(options.inputs[0], text_of(r));
     write_file(options.inputs[1], text_of(s));
     const JoinReport report = sort_merge_join(options);
-    const RowLayout rows(options.formats, options.kind, options.layout);
-    const Bytes expected = test::joined_rows(options.formats, options.kind, rows, r, s);
+    const RowLayout rows(options.formats, options.how, options.layout);
+    const Bytes expected = test::joined_rows(options.formats, options.how, rows, r, s);
     EXPECT_EQ(report.rows, expected.size() / rows.row_bytes());
     if (!options.count_only) {
       EXPECT_TRUE(file_text(options.output) == text_of(expected)) << "the output is wrong";
