@@ -19,6 +19,7 @@
 #include "base/similar.h"
 #include "cli/command.h"
 #include "cli/completions.h"
+#include "cli/help.h"
 #include "cli/manual.h"
 #include "cli/process.h"
 #include "sort/sort_shared.h"
@@ -58,26 +59,23 @@ int print(const std::string& text) {
   return kExitSuccess;
 }
 
-// xxl help [COMMAND].
+// xxl help [COMMAND [TOPIC]].
 int run_help(const ParsedOptions& options) {
-  if (options.operands().empty()) return print(help_text());
-  if (options.operands().size() > 1) {
-    throw_usage(options.command(), "extra operand '" + options.operands()[1] + "'");
-  }
-  const CommandSpec* command = find_command(options.operands().front());
-  if (command == nullptr) {
-    throw_usage(options.command(), unknown_command(options.operands().front()));
-  }
-  return print(help_text(*command, "xxl " + std::string(command->name)));
+  const std::vector<std::string>& operands = options.operands();
+  if (operands.empty()) return print(short_help());
+  if (operands.size() > 2) throw_usage(options.command(), "extra operand '" + operands[2] + "'");
+  const CommandSpec* command = find_command(operands.front());
+  if (command == nullptr) throw_usage(options.command(), unknown_command(operands.front()));
+  if (operands.size() == 2) return print(topic_help(*command, operands[1]));
+  return print(long_help(*command, "xxl " + std::string(command->name)));
 }
 
 // Options of the program itself: --help, --version, and for the build only, --man and
 // --completions.
 int run_program_option(const std::string& option, std::span<const std::string> operands) {
-  if (option == "--help" && operands.empty()) return print(help_text());
-  if (option == "--version" && operands.empty()) {
-    return print(version_text({}));
-  }
+  const bool is_alone = operands.empty();
+  if (is_alone && (option == "--help" || option == "-h")) return print(short_help());
+  if (is_alone && (option == "--version" || option == "-V")) return print(version_text({}));
   if (option == "--man" && operands.empty()) return print(manual_page());
   if (option == "--man") return print(manual_page(require_command(operands.front())));
   if (option == "--completions" && operands.size() == 1) {
@@ -92,9 +90,26 @@ bool is_sort(std::string_view name) {
                              [&](const CommandSpec& command) { return command.name == name; });
 }
 
+// -h alone asks for help, unless it is an option of the command and there may be input to read. A
+// command without arguments needs help if it would read what is typed.
+bool needs_short_help(const CommandSpec& command, std::span<const std::string> arguments) {
+  const bool types = isatty(STDIN_FILENO) == 1;
+  if (arguments.size() == 1 && arguments.front() == "-h") {
+    return types || std::ranges::find(command.options, 'h', &OptionSpec::short_name) ==
+                        command.options.end();
+  }
+  const bool reads = !command.operands.empty() && !command.operands_are_directories;
+  return arguments.empty() && types && reads && command.name != "help";
+}
+
 int run_command(const Caller& caller, const std::string& name,
                 std::span<const std::string> arguments) {
   const CommandSpec& command = require_command(name);
+  if (!caller.stands_in && needs_short_help(command, arguments)) {
+    const bool is_asked = !arguments.empty();
+    std::fputs(short_help(command).c_str(), is_asked ? stdout : stderr);
+    return is_asked ? kExitSuccess : kExitError;
+  }
   if (is_sort(name)) return run_sort(command, caller, arguments);
   if (name == "join") return run_join(command, caller, arguments);
   const ParsedOptions options(command, caller, arguments);
@@ -129,7 +144,10 @@ int dispatch(const Caller& caller, std::span<const std::string> arguments) {
   if (stands_in_for(caller.command, "sort")) return run_command(caller, "sort", arguments);
   if (stands_in_for(caller.command, "valsort")) return run_stand_in_valsort(arguments);
   if (caller.stands_in) return run_stand_in_join(caller, arguments);
-  if (arguments.empty()) throw_usage("no command given");
+  if (arguments.empty()) {
+    std::fputs(short_help().c_str(), stderr);
+    return kExitError;
+  }
   const std::string& first = arguments.front();
   const std::span<const std::string> rest = arguments.subspan(1);
   return first.starts_with("-") ? run_program_option(first, rest)

@@ -20,8 +20,9 @@ namespace {
 std::uint64_t parse_size(std::string_view text, std::string_view option,
                          std::uint64_t physical_bytes) {
   const bool takes_percent = physical_bytes != 0;
-  const std::string wanted = takes_percent ? "give a number with b, K, M, G, T, P or %"
-                                           : "give a number with b, K, M, G, T or P";
+  const std::string wanted = std::string("give a number with K, M, G or T") +
+                             (takes_percent ? ", or %" : "") +
+                             ", as in 512M; K and KiB are 1024 bytes, KB is 1000, b is one";
   std::uint64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc{}) throw_bad_value(option, text, wanted);
@@ -30,19 +31,23 @@ std::uint64_t parse_size(std::string_view text, std::string_view option,
     if (value > 100) throw_bad_value(option, text, "a percentage is at most 100");
     return physical_bytes / 100 * value;
   }
-  if (suffix.size() > 1 && (suffix.substr(1) == "iB" || suffix.substr(1) == "B")) {
-    suffix = suffix.substr(0, 1);
-  }
-  constexpr std::string_view kUnits = "bKMGTP", kSmall = "?kmgt";  // each 2^10 times the last
   if (suffix.empty()) suffix = "K";
-  const std::size_t unit = std::min(kUnits.find(suffix), kSmall.find(suffix));
-  if (suffix.size() != 1 || suffix == "?" || unit == kUnits.npos)
+  const std::string_view kind = suffix.substr(1);
+  const bool is_decimal = kind == "B";
+  constexpr std::string_view kUnits = "bKMGTP", kSmall = "?kmgt";
+  const std::size_t unit = std::min(kUnits.find(suffix[0]), kSmall.find(suffix[0]));
+  const bool is_unit = unit != kUnits.npos && suffix[0] != '?';
+  if (!is_unit || !(kind.empty() || (unit > 0 && (is_decimal || kind == "iB")))) {
     throw_bad_value(option, text, wanted);
-  const auto shift = static_cast<int>(10 * unit);
-  if (value > (std::numeric_limits<std::uint64_t>::max() >> shift)) {
-    throw_bad_value(option, text, "too large");
   }
-  return value << shift;
+  for (std::size_t i = 0; i < unit; ++i) {
+    const std::uint64_t factor = is_decimal ? 1000 : 1024;
+    if (value > std::numeric_limits<std::uint64_t>::max() / factor) {
+      throw_bad_value(option, text, "too large");
+    }
+    value *= factor;
+  }
+  return value;
 }
 
 std::uint64_t parse_number(std::string_view text, std::string_view option, std::uint64_t low,

@@ -30,9 +30,9 @@ constexpr T ceil_div(T value, T unit) {
   return (value + unit - 1) / unit;
 }
 
-// Reads a size as sort(1) -S does: a number with a suffix b (bytes), K (default), M, G, T, P, or %
-// of `physical_bytes` (0: % is refused). Throws Error{usage} naming `option` when it is not one, or
-// is too large.
+// Reads a size: a number with a suffix b (bytes), K (default), M, G, T, P for powers of 1024, also
+// as KiB or in lower case, KB, MB, ... for powers of 1000, or % of `physical_bytes` (0: % is
+// refused). Throws Error{usage} naming `option` when it is not one, or is too large.
 std::uint64_t parse_size(std::string_view text, std::string_view option,
                          std::uint64_t physical_bytes);
 

@@ -18,12 +18,20 @@ constexpr char kEmptyFirst = '\x00';
 constexpr char kValue = '\x01';
 constexpr char kEmptyLast = '\xff';
 
+// Where all columns are the key and descending: above what stands before another column.
+constexpr char kRowEnd = '\xff';
+
 // Text ends with kTextEnd (byte_string_key.h).
 constexpr char kTextEnd = '\x00';
 
 // Bytes after the limit need not be the key's.
 void cut(std::size_t start, std::size_t limit, std::string& key) {
   if (key.size() - start > limit) key.resize(start + limit);
+}
+
+void append_mark(char mark, KeyStretch& stretch) {
+  stretch.key().push_back(mark);
+  stretch.take();
 }
 
 // Room for the fields of a row, one per thread: rows are read one at a time.
@@ -63,10 +71,10 @@ CsvKeys::CsvKeys(const CsvOrder& order)
       are_rows_equal_(order.group),
       any_column_{.span = 0,
                   .values = {CsvType::text, {}, order.nulls},
-                  .descending = false,
+                  .descending = order.descending,
                   .empty_last = order.empty_last,
                   .last = true,
-                  .marked = order.empty_last,
+                  .marked = order.descending != order.empty_last,
                   .column = {}} {
   const char separator = syntax_.separator;
   if (separator == kQuote || separator == '\n' || separator == '\r' || separator == '\0') {
@@ -138,8 +146,7 @@ void CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
   const bool empty = field == nullptr || values.is_empty(*field);
   if (values.is_text()) {
     if (key_column.marked) {
-      key.push_back(!empty ? kValue : key_column.empty_last ? kEmptyLast : kEmptyFirst);
-      stretch.take();
+      append_mark(!empty ? kValue : key_column.empty_last ? kEmptyLast : kEmptyFirst, stretch);
       if (empty) return;
     }
     stretch.set_inverted(key_column.descending);
@@ -154,24 +161,26 @@ void CsvKeys::append_column(const KeyColumn& key_column, const FieldSpan* field,
   const bool valid = !empty && values.append(*field, stretch);
   stretch.set_inverted(false);
   if (valid) return;
-  key.push_back(key_column.empty_last ? kEmptyLast : kEmptyFirst);
-  stretch.take();
+  append_mark(key_column.empty_last ? kEmptyLast : kEmptyFirst, stretch);
 }
 
-// All columns as text, or the whole line of JSON. Of a malformed row, which has none behind the
-// fault, then all of it: rows that differ are never equal.
+// All columns as text, or the whole line of JSON; a row is less than one that has more columns
+// behind the same. Of a malformed row, which has none behind the fault, then all of it: rows that
+// differ are never equal.
 void CsvKeys::append_all(std::string_view row, KeyStretch& stretch) const {
   const FieldSpan whole{.content = row};
   if (members_) return append_column(any_column_, &whole, stretch);
   const RowFault fault =
       visit_fields(row, syntax_, [&](std::size_t column, const FieldSpan& field) {
-        if (column > 0) stretch.key().push_back(kTextEnd);
+        if (column > 0) append_mark(kTextEnd, stretch);
         append_column(any_column_, &field, stretch);
         return stretch.wants_more();
       });
-  if (!fault || !stretch.wants_more()) return;
-  if (fault.column > 0) stretch.key().push_back(kTextEnd);
-  append_column(any_column_, &whole, stretch);
+  if (fault && stretch.wants_more()) {
+    if (fault.column > 0) append_mark(kTextEnd, stretch);
+    append_column(any_column_, &whole, stretch);
+  }
+  if (any_column_.descending && stretch.wants_more()) append_mark(kRowEnd, stretch);
 }
 
 void CsvKeys::append(std::string_view row, KeyStretch& stretch) const {

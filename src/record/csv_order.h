@@ -63,6 +63,7 @@ struct CsvOrder {
   FieldSyntax fields;
   std::vector<CsvKey> keys;  // none: all columns as text, from the first to the last; of groups:
                              // all rows are equal
+  bool descending = false;   // without keys: all columns
   bool empty_last = false;   // empty fields come last, also of a descending key; otherwise first
   std::vector<std::string> nulls;  // texts of fields that count as empty
   MalformedRows malformed = MalformedRows::by_default;

@@ -115,10 +115,12 @@ std::optional<Order> order_of(const Job& job) {
     order.keys.push_back(*key);
   }
   if (!order.keys.empty()) return order;
-  // Inputs that come sorted are in the order of bytes, and there is no key to be reversed.
-  const bool refused = has(job.options, "--merge") || has(job.options, "--reverse");
-  if (job.command != "set" || refused) return std::nullopt;
-  for (std::size_t i = 0; i < std::size(kColumns); ++i) order.keys.push_back({.column = i});
+  // Inputs that come sorted are in the order of bytes.
+  if (job.command != "set" || has(job.options, "--merge")) return std::nullopt;
+  const bool descending = has(job.options, "--reverse");
+  for (std::size_t i = 0; i < std::size(kColumns); ++i) {
+    order.keys.push_back({.column = i, .descending = descending});
+  }
   return order;
 }
 

@@ -1,4 +1,4 @@
-// Help text and manual pages, made from the options table.
+// Manual pages, made from the options table.
 #pragma once
 
 #include <string>
@@ -9,12 +9,8 @@
 
 namespace xxl::cli {
 
-// xxl COMMAND --help; `called_as` is how the command was called: "xxl sort", "sort".
-std::string help_text(const CommandSpec& command, std::string_view called_as);
 // xxl --version, sort --version.
 std::string version_text(const Caller& caller);
-// xxl --help.
-std::string help_text();
 
 // Prints what --help or --version asks for, if one of them is given.
 bool print_if_asked(const ParsedOptions& options, const Caller& caller);

@@ -43,6 +43,18 @@ const ScopeText& text_of(Scope scope) {
   return *std::ranges::find(kTexts, scope, &ScopeText::scope);
 }
 
+Scope records_of_format(std::string_view format) {
+  if (format == "parquet" || format == "arrow") return Scope::columns;
+  return scope_of(text_kind(std::string(format)));
+}
+
+std::string details_of(const OptionSpec& option) {
+  std::string details(text_of(option.scope).in_manual);
+  if (!details.empty() && !option.details.empty()) details.push_back(' ');
+  details.append(option.details);
+  return details;
+}
+
 Scope scope_of(TextKind kind) {
   return kind == TextKind::lines  ? Scope::lines
          : kind == TextKind::rows ? Scope::rows

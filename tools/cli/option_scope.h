@@ -17,6 +17,11 @@ struct ScopeText {
 };
 const ScopeText& text_of(Scope scope);
 Scope scope_of(TextKind kind);
+// The records of a --format without its size; binary ones have many names.
+Scope records_of_format(std::string_view format);
+// What the manual says of the option after its help: for which records it is, details, and its
+// other names. Empty: nothing.
+std::string details_of(const OptionSpec& option);
 
 // Throws Error{usage} when an option was given that is not for records of `scope`.
 void refuse_options_of_others(const ParsedOptions& options, Scope scope);

@@ -40,7 +40,7 @@ struct OptionSpec {
   std::string_view implied = {};     // value when it is optional and not given
   Scope scope = Scope::all;
   bool standard = false;  // of sort(1) or join(1): its abbreviations come before those of our own
-  std::string_view group = {};    // its title in help
+  std::string_view group = {};    // the title of its group in help (help_topics.h)
   std::string_view help = {};     // one line; empty: it is not shown
   std::string_view details = {};  // more for the manual page
   bool set_by_command = false;    // the command sets it itself: the command line cannot
@@ -76,11 +76,16 @@ struct OtherName {
 };
 
 // A titled part of a manual page. Paragraphs are separated by empty lines; lines that start with
-// two blanks are set verbatim.
+// two blanks are set verbatim. Help shows it in the topics of its records and group, or everywhere
+// if it has neither.
 struct Section {
   std::string_view title;
   std::string_view text;
+  Scope scope = Scope::all;
+  std::string_view group = {};
 };
+// The group of sections that only the manual page has.
+inline constexpr std::string_view kOnlyInManual = "manual";
 
 struct CommandSpec {
   std::string_view name;
@@ -88,6 +93,9 @@ struct CommandSpec {
   bool operands_are_directories = false;  // otherwise files
   std::string_view summary;               // "sort files larger than memory"
   std::string_view description;           // paragraphs, as in Section
+  std::string_view examples = {};         // lines
+  std::string_view everyday = {};         // keys of the options that short help shows, by blanks
+  Scope records = Scope::all;             // that it works on
   std::span<const OptionSpec> options;
   std::span<const Section> sections;
   std::string_view program = "xxl";  // that has the command

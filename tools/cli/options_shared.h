@@ -7,27 +7,33 @@ namespace xxl::cli {
 
 inline constexpr std::string_view kRecordWords = "u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:";
 
-// Titles of options in help.
+// Titles of options in help, in its order (help_topics.h).
 inline constexpr std::string_view kOptions = "Options";
 inline constexpr std::string_view kInputTitle = "Input";
-inline constexpr std::string_view kResources = "Resources";
-inline constexpr std::string_view kAsking = "Information";
+inline constexpr std::string_view kOrdering = "Keys and order";
+inline constexpr std::string_view kOutputTitle = "Output";
+inline constexpr std::string_view kFolding = "Sums and other aggregates of each key";
+inline constexpr std::string_view kDirty = "Dirty data";
 inline constexpr std::string_view kInParts = "Output in parts";
+inline constexpr std::string_view kResources = "Memory, threads and scratch";
+inline constexpr std::string_view kGpus = "GPUs";
+inline constexpr std::string_view kAsking = "Reports and help";
+inline constexpr std::string_view kExperts = "For experts";
 
 inline constexpr OptionSpec kIo =
-    option(kResources, "--io=KIND", "how to talk to the disks: auto, io_uring or threads",
+    option(kExperts, "--io=KIND", "how to talk to the disks: auto, io_uring or threads",
            {.words = "auto io_uring threads"});
 
 inline constexpr OptionSpec kGpuMemory = option(
-    kResources, "--gpu-memory=SIZE",
-    "use at most SIZE of each GPU's memory, instead of what is free", {.scope = Scope::records});
+    kGpus, "--gpu-memory=SIZE", "use at most SIZE of each GPU's memory, instead of what is free",
+    {.scope = Scope::records});
 
 inline constexpr OptionSpec kStats =
     option(kAsking, "--stats[=FORMAT]", "report on standard error what was done: table or json",
            {.words = "table json", .implied = "table"});
 
 inline constexpr OptionSpec kTimeLine =
-    option(kAsking, "--time-line=FILE", "write to FILE what disks and GPUs did when, as CSV",
+    option(kExperts, "--time-line=FILE", "write to FILE what disks and GPUs did when, as CSV",
            {.scope = Scope::records});
 
 inline constexpr OptionSpec kReport = option(
@@ -40,7 +46,7 @@ inline constexpr OptionSpec kReport = option(
          "error. A page that cannot be written in the end is a warning."});
 
 inline constexpr OptionSpec kExplain =
-    option(kAsking, "--explain", "print the plan and the scratch space it needs, and stop");
+    option(kAsking, "--explain", "only print the plan: keys, memory, scratch space");
 
 inline constexpr OptionSpec kHelpStandard =
     option(kAsking, "--help", "print this help and exit", {.standard = true});
@@ -49,7 +55,7 @@ inline constexpr OptionSpec kVersion =
     option(kAsking, "--version", "print the version and exit", {.standard = true});
 
 inline constexpr OptionSpec kMultiGpu =
-    option(kResources, "--multi-gpu=STRATEGY",
+    option(kGpus, "--multi-gpu=STRATEGY",
            "how several GPUs sort: auto, independent, p2p-merge or partition",
            {.words = "auto independent p2p-merge partition",
             .scope = Scope::records,
@@ -57,8 +63,8 @@ inline constexpr OptionSpec kMultiGpu =
                        "and read each other's memory. p2p-merge: the same by swapping halves."});
 
 inline constexpr OptionSpec kCompression = option(
-    kResources, "--compression=METHOD",
-    "of columns, compress the output: zstd, snappy, lz4, gzip or none, with a level as in zstd:9",
+    kOutputTitle, "--compression=METHOD",
+    "compress Parquet and Arrow output: zstd, snappy, lz4, gzip or none, with a level as in zstd:9",
     {.words = "zstd snappy lz4 gzip none",
      .scope = Scope::columns,
      .details =
@@ -75,38 +81,35 @@ inline constexpr OptionSpec kFormat = option(
          "CSV, TSV and JSON lines by their suffix if there is an option that lines do not have, as "
          "--key=NAME. All others are text lines."});
 
-constexpr OptionSpec malformed_option(std::string_view group) {
-  return option(
-      group, "--malformed=WHAT",
-      "malformed rows: error (the default), skip (leave them out) or keep them",
-      {.words = "error skip keep",
-       .scope = Scope::rows,
-       .details =
-           "A row is malformed if its quotes are wrong, if it has another number of fields than "
-           "the header or first row, or if a key or fold needs a number or date and finds none. "
-           "A kept key that cannot be read counts as empty. A warning counts the rows and names "
-           "the first one. Without --malformed, rows with another number of fields are kept and "
-           "counted, if their keys can be read."});
-}
-constexpr OptionSpec rejects_option(std::string_view group) {
-  return option(group, "--rejects=FILE",
-                "write the rows that --malformed=skip leaves out to FILE, with their places",
-                {.scope = Scope::rows,
-                 .details = "FILE is CSV: file, line, reason, row. It appears complete or not at "
-                            "all. With several threads, rows may be in another order than in the "
-                            "input."});
-}
-constexpr OptionSpec max_rejects_option(std::string_view group) {
-  return option(group, "--max-rejects=N",
-                "fail if --malformed=skip leaves out more than N rows of an input",
-                {.scope = Scope::rows,
-                 .details = "Without it, more than half of all rows left out is an error."});
-}
+inline constexpr OptionSpec kMalformed = option(
+    kDirty, "--malformed=WHAT",
+    "malformed rows: error (the default), skip (leave them out) or keep them",
+    {.words = "error skip keep",
+     .scope = Scope::rows,
+     .details =
+         "A row is malformed if its quotes are wrong, if it has another number of fields than "
+         "the header or first row, or if a key or fold needs a number or date and finds none. "
+         "A kept key that cannot be read counts as empty. A warning counts the rows and names "
+         "the first one. Without --malformed, rows with another number of fields are kept and "
+         "counted, if their keys can be read."});
+
+inline constexpr OptionSpec kRejects =
+    option(kDirty, "--rejects=FILE",
+           "write the rows that --malformed=skip leaves out to FILE, with their places",
+           {.scope = Scope::rows,
+            .details = "FILE is CSV: file, line, reason, row. It appears complete or not at "
+                       "all. With several threads, rows may be in another order than in the "
+                       "input."});
+
+inline constexpr OptionSpec kMaxRejects = option(
+    kDirty, "--max-rejects=N", "fail if --malformed=skip leaves out more than N rows of an input",
+    {.scope = Scope::rows,
+     .details = "Without it, more than half of all rows left out is an error."});
 
 inline constexpr OptionSpec kHelp = option(kOptions, "--help", "print this help and exit");
 
 inline constexpr OptionSpec kKey = option(
-    kOptions, "--key=SPEC", "what to sort by: OFFSET:TYPE[:desc] (see KEYS); repeatable",
+    kOptions, "--key=SPEC", "what to sort by: OFFSET:TYPE[:desc]; repeatable",
     {.details = "The first --key is the most significant. Without --key, the key is the one that "
                 "belongs to the record type."});
 
@@ -124,7 +127,7 @@ inline constexpr OptionSpec kOutput = option(
          "one is complete and on disk. FILE may be one of the inputs."});
 
 inline constexpr OptionSpec kVerify = option(
-    kResources, "--verify", "read the output back from the disk and compare it before it appears",
+    kOutputTitle, "--verify", "read the output back from the disk and compare it before it appears",
     {.details =
          "When the output is complete and synced, and before it gets its name, it is read past "
          "the page cache, and each MiB of it compared by a hash (XXH3, 64 bits) with what was "
@@ -136,9 +139,10 @@ inline constexpr OptionSpec kVerify = option(
          "a disk answers from a memory of its own is not found."});
 
 inline constexpr OptionSpec kParts = option(
-    kInParts, "--parts=N", "write N files of about the same size into the directory of --output",
+    kInParts, "--parts=N", "write N files into the directory of --output",
     {.details =
-         "Each has a range of keys, and is called part-00000, part-00001, ...; manifest.json "
+         "They are of about the same size. Each has a range of keys, and is called part-00000, "
+         "part-00001, ...; manifest.json "
          "says what is in them (see PARTS). If records are left out (-u, folds), the last "
          "parts may be smaller, or empty. A join is done twice, first to know how large the output "
          "will be: not of pipes."});
@@ -166,12 +170,13 @@ inline constexpr Section kFolds{
     "the option says of all of them in place of a field, given as OFFSET:TYPE as in --key. They "
     "can be repeated and combined. No two may share a byte with each other or with the key.\n"
     "\n"
-    "  --record=fixed:32 --key=0:u64 --sum=8:i64 --max=16:f64 --last=24:bytes8 --count\n"
+    "  --format=fixed:32 --key=0:u64 --sum=8:i64 --max=16:f64 --last=24:bytes8\n"
     "\n"
     "Sums and means are exact, and rounded once, to the nearest, ties to even, in whatever order "
     "the numbers come: a mean in a field of integers is an integer. A sum that its field cannot "
     "hold is an error. --min and --max compare as keys do, --first and --last go by the order of "
-    "the input.\n"};
+    "the input.\n",
+    Scope::binary, kFolding};
 
 inline constexpr Section kPartsSection{
     "PARTS",
@@ -182,7 +187,8 @@ inline constexpr Section kPartsSection{
     "\n"
     "  format, record          xxl parts 1; the kind of records\n"
     "  records, bytes          of all files\n"
-    "  files                   for each: file, records, bytes, first_key, last_key, checksum\n"
+    "  files                   for each: file, records, bytes, first_key, last_key,\n"
+    "                          checksum\n"
     "  checksum                of all this: of the manifest without this member\n"
     "\n"
     "Keys are those of the first and the last record: of rows the fields of the key (of joined "
@@ -194,19 +200,22 @@ inline constexpr Section kPartsSection{
     "\n"
     "Such a directory can be given in place of its files, in their order: to sort, also with "
     "-m, to join, shuf and set. The manifest is checked then, and the sizes of the files: xxl "
-    "validate DIR compares all that they hold with it.\n"};
+    "validate DIR compares all that they hold with it.\n",
+    Scope::all, kInParts};
 
 inline constexpr Section kColumns{
     "COLUMNS",
     "Tables in files whose columns have names and types, all FILEs of the same:\n"
     "\n"
     "  parquet    Apache Parquet; not from pipes\n"
-    "  arrow      Arrow IPC, files and streams, also from standard input; the output is a\n"
-    "             stream if it goes to a pipe or is named *.arrows, and else a file\n"
+    "  arrow      Arrow IPC, files and streams, also from standard input; the output\n"
+    "             is a stream if it goes to a pipe or is named *.arrows, otherwise a\n"
+    "             file\n"
     "\n"
     "They need an optional module, which uses Apache Arrow. FILE may also be a directory, for the "
     "files in and below it (*.parquet; *.arrow, *.arrows, *.feather, *.ipc), or a quoted pattern "
-    "such as 'part-*.parquet'.\n"};
+    "such as 'part-*.parquet'.\n",
+    Scope::columns};
 
 inline constexpr Section kColumnStatistics{
     "STATISTICS OF COLUMNS",
@@ -227,7 +236,8 @@ inline constexpr Section kColumnStatistics{
     "  phases                  for each phase: name, seconds, bytes_read, bytes_written, ...\n"
     "\n"
     "--explain --stats=json prints the same without what is measured, and by, skip, limit, "
-    "scratch_directories.\n"};
+    "scratch_directories.\n",
+    Scope::columns, kOnlyInManual};
 
 inline constexpr Section kAnyRecords{
     "RECORDS",
@@ -242,7 +252,8 @@ inline constexpr Section kAnyRecords{
     "\n"
     "  fixed:N                    N bytes\n"
     "  u32 i32 f32, u64 i64 f64   4 and 8 bytes\n"
-    "  kv32 kv64 gensort          8, 16 and 100 bytes\n"};
+    "  kv32 kv64 gensort          8, 16 and 100 bytes\n",
+    Scope::all, kInputTitle};
 
 inline constexpr Section kRecords{
     "RECORDS",
@@ -254,7 +265,8 @@ inline constexpr Section kRecords{
     "  f32 f64    a floating-point number (IEEE 754)\n"
     "  kv32       u32 key, 4 bytes of value\n"
     "  kv64       u64 key, 8 bytes of value\n"
-    "  gensort    100 bytes, the key is the first 10\n"};
+    "  gensort    100 bytes, the key is the first 10\n",
+    Scope::binary};
 
 inline constexpr Section kKeys{
     "KEYS",
@@ -269,6 +281,7 @@ inline constexpr Section kKeys{
     "It may end in :desc for descending, or :asc, which also keeps -r away from this key.\n"
     "\n"
     "Floating-point keys are in the total order of IEEE 754: -NaN, -infinity, ..., -0.0, +0.0, "
-    "..., +infinity, +NaN; NaNs by their bits.\n"};
+    "..., +infinity, +NaN; NaNs by their bits.\n",
+    Scope::binary, kOrdering};
 
 }  // namespace xxl::cli

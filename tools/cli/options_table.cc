@@ -2,17 +2,22 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
 
 #include "base/error.h"
+#include "cli/option_scope.h"
 #include "cli/options_shared.h"
 
 namespace xxl::cli {
 namespace {
 
 constexpr std::array kGenOptions{
-    option(kOptions, "--format=FORMAT", "what a record is (see RECORDS; default: gensort)",
+    option(kOptions, "--format=FORMAT", "what a record is (default: gensort)",
            {.words = kRecordWords}),
-    option(kOptions, "--key=SPEC", "where the keys are: OFFSET:TYPE[:desc] (see KEYS); repeatable",
+    option(kOptions, "--key=SPEC", "where the keys are: OFFSET:TYPE[:desc]; repeatable",
            {.details = "The distribution is that of the first key."}),
     option(kOptions, "-a, --ascii", "gensort records as text instead of binary"),
     option(kOptions, "-s, --skewed", "gensort records with skewed keys"),
@@ -23,8 +28,7 @@ constexpr std::array kGenOptions{
            {.details = "Without it, these records are the last ones of the file. Keys that are "
                        "zipf, sorted, reverse or nearly-sorted depend on it."}),
     option(kOptions, "--distribution=NAME", "keys of records other than gensort (default: uniform)",
-           {.words = "uniform normal zipf: sorted reverse nearly-sorted few-distinct constant",
-            .details = "See DISTRIBUTIONS."}),
+           {.words = "uniform normal zipf: sorted reverse nearly-sorted few-distinct constant"}),
     option(kOptions, "--seed=N", "seed of records other than gensort (default: 1)"),
     option(kOptions, "--checksum", "print the sum of the CRC-32 of each record on standard error",
            {.details = "The sum that gensort -c and valsort print."}),
@@ -34,7 +38,7 @@ constexpr std::array kGenOptions{
 };
 
 constexpr std::array kValidateOptions{
-    option(kOptions, "--format=FORMAT", "what a record is (see RECORDS)", {.words = kRecordWords}),
+    option(kOptions, "--format=FORMAT", "what a record is", {.words = kRecordWords}),
     kKey,
     kReverse,
     kParallel,
@@ -78,7 +82,8 @@ constexpr std::array kProbeSections{
             "                 assumed_bytes_per_second\n"
             "  all_to_all_bytes_per_second\n"
             "  automatic_choices  for 1, 2, 4, ... GPUs: gpus, strategy\n"
-            "  measured_choices   the same from what was measured\n"},
+            "  measured_choices   the same from what was measured\n",
+            Scope::all, kOnlyInManual},
 };
 
 constexpr Section kDistributions{
@@ -101,10 +106,6 @@ constexpr std::array kGenSections{
     kRecords,
     kKeys,
     kDistributions,
-    Section{"EXAMPLES",
-            "  xxl gen 10M -o big.dat                 one gigabyte as gensort makes it\n"
-            "  xxl gen -a -s --checksum 1000 -o small.txt\n"
-            "  xxl gen --record=u64 --distribution=zipf:0.75 --seed=7 1G -o keys.bin\n"},
 };
 
 constexpr std::array kValidateSections{
@@ -125,6 +126,10 @@ constexpr CommandSpec kOtherCommands[] = {
             "Writes RECORDS records of test data; the number may have a suffix k, M, G or T "
             "for powers of 1000. gensort records are those of the sort benchmark's program "
             "gensort, byte for byte.\n",
+        .examples = "  xxl gen 10M -o big.dat                 one gigabyte as gensort makes it\n"
+                    "  xxl gen -a -s --checksum 1000 -o small.txt\n"
+                    "  xxl gen --format=u64 --distribution=zipf:0.75 --seed=7 1G -o keys.bin\n",
+        .records = Scope::binary,
         .options = kGenOptions,
         .sections = kGenSections},
     CommandSpec{
@@ -139,6 +144,10 @@ constexpr CommandSpec kOtherCommands[] = {
             "Called through a link named valsort, the program is valsort of gensort 1.5: valsort "
             "[-q] [-tN] FILE. It reports on standard error, in the same lines, and its exit "
             "status is 1 when records are not in order, and on errors. Without -o, -s and -i.\n",
+        .examples = "  xxl validate --format=gensort sorted.dat\n"
+                    "  xxl validate --format=fixed:32 --key=8:i64:desc events.sorted\n"
+                    "  xxl validate parts/\n",
+        .records = Scope::binary,
         .options = kValidateOptions,
         .sections = kValidateSections},
     CommandSpec{
@@ -154,6 +163,8 @@ constexpr CommandSpec kOtherCommands[] = {
             "With --gpu, measures all GPUs instead: how fast they exchange data with the "
             "host, alone and together, and with each other. Then it names the GPUs that are "
             "best taken for 1, 2, 4, ... of them, and how they sort together.\n",
+        .examples = "  xxl probe /disk1 /disk2\n"
+                    "  xxl probe --gpu --json\n",
         .options = kProbeOptions,
         .sections = kProbeSections},
     CommandSpec{.name = "info",
@@ -165,9 +176,15 @@ constexpr CommandSpec kOtherCommands[] = {
                 .options = kInfoOptions,
                 .sections = {}},
     CommandSpec{.name = "help",
-                .operands = "[COMMAND]",
+                .operands = "[COMMAND [TOPIC]]",
                 .summary = "print help on a command",
-                .description = "Prints the same as xxl COMMAND --help.\n",
+                .description =
+                    "Prints all options of a command. TOPIC says what it is about: csv, keys, "
+                    "dirty, memory, and others that the help of the command lists, or an option. "
+                    "For all of them it is 'all'.\n",
+                .examples = "  xxl help sort\n"
+                            "  xxl help sort csv\n"
+                            "  xxl help join how\n",
                 .options = kHelpOptions,
                 .sections = {}},
 };
@@ -227,10 +244,33 @@ OptionSpec option_of(const CommandSpec& command, std::string_view key) {
   return option;
 }
 
-OptionSpec as_sort(std::string_view key, std::string_view group, Scope scope) {
+OptionSpec as_sort(std::string_view key, Scope scope) {
   OptionSpec option = option_of(sort_command(), key);
-  option.group = group;
   option.scope = scope;
+  return option;
+}
+
+OptionSpec for_records(OptionSpec option, Scope records) {
+  if (option.long_name != "format") return option;
+  // Texts of options last as long as the program.
+  static std::map<Scope, std::pair<std::string, std::string>> made;
+  auto& [words, help] = made[records];
+  if (words.empty()) {
+    std::string names, switches;
+    std::istringstream all{std::string(option.words)};
+    for (std::string word; all >> word;) {
+      const Scope scope = records_of_format(word);
+      if (!overlap(scope, records)) continue;
+      words.append(words.empty() ? "" : " ").append(word);
+      if (scope == Scope::binary) continue;
+      names.append(names.empty() ? "" : ", ").append(word);
+      if (scope != Scope::lines) switches.append(", --").append(word);
+    }
+    if (overlap(records, Scope::binary)) names.append(", fixed:N, u64, ...");
+    help = "what the files hold: " + names + "; for short " + switches.substr(2);
+  }
+  option.words = words;
+  option.help = help;
   return option;
 }
 

@@ -35,8 +35,10 @@ std::span<const CommandSpec> commands();
 // The option of `command` with this OptionSpec::key(), which must exist, for another command: it is
 // not marked as one of sort(1).
 OptionSpec option_of(const CommandSpec& command, std::string_view key);
-// The option of xxl sort with this key, in another group and for other records.
-OptionSpec as_sort(std::string_view key, std::string_view group, Scope scope = Scope::all);
+// The option of xxl sort with this key, for other records.
+OptionSpec as_sort(std::string_view key, Scope scope = Scope::all);
+// The option as a command has it that works on these records only: formats are only theirs.
+OptionSpec for_records(OptionSpec option, Scope records);
 // The option with other details.
 OptionSpec with_details(OptionSpec option, std::string_view details);
 

@@ -8,13 +8,10 @@
 namespace xxl::cli {
 namespace {
 
-constexpr std::string_view kWhat = "What to join by";
-constexpr std::string_view kRows = "Which rows to write";
-
 constexpr std::array kJoinOptions{
-    option(kWhat, "-i, --ignore-case", "ignore differences in case when comparing fields",
+    option(kOrdering, "-i, --ignore-case", "ignore differences in case when comparing fields",
            {.scope = Scope::lines, .standard = true}),
-    option(kWhat, "--check-order",
+    option(kInputTitle, "--check-order",
            "check that the inputs are in the order of their keys, instead of sorting them",
            {.scope = Scope::records,
             .standard = true,
@@ -22,31 +19,31 @@ constexpr std::array kJoinOptions{
                        "as join, the check is made in any case once a line was found that has "
                        "no partner; with this option it is made always, and disorder ends the "
                        "join."}),
-    option(kWhat, "--nocheck-order", "do not check that the inputs are in order",
+    option(kInputTitle, "--nocheck-order", "do not check that the inputs are in order",
            {.scope = Scope::records,
             .standard = true,
             .details = "xxl join sorts its inputs, whatever their order; it excludes "
                        "--presorted."}),
-    option(kWhat, "-z, --zero-terminated", "lines end with a zero byte, not a newline",
+    option(kInputTitle, "-z, --zero-terminated", "lines end with a zero byte, not a newline",
            {.scope = Scope::lines, .standard = true}),
-    option(kWhat, "--header",
+    option(kInputTitle, "--header",
            "the first record of each input is a header: write both, joined, in front",
            {.scope = Scope::text,
             .standard = true,
             .details = "The columns of CSV and TSV files can then be called by their names."}),
-    option(kWhat, "-1 FIELD", "join on this field of the left file",
+    option(kOrdering, "-1 FIELD", "join on this field of the left file",
            {.scope = Scope::text,
             .standard = true,
             .details = "The number of a field or column, from 1, or the name of a column. Without "
                        "a key, lines are joined on their first fields."}),
-    option(kWhat, "-2 FIELD", "join on this field of the right file",
+    option(kOrdering, "-2 FIELD", "join on this field of the right file",
            {.scope = Scope::text, .standard = true}),
-    option(kWhat, "-j FIELD", "the same as -1 FIELD -2 FIELD",
+    option(kOrdering, "-j FIELD", "the same as -1 FIELD -2 FIELD",
            {.scope = Scope::text,
             .standard = true,
             .details = "The obsolescent -j1 FIELD and -j2 FIELD are those of join(1)."}),
     option(
-        kWhat, "-t CHAR", "the character between fields; \\0 is the zero byte, '' none",
+        kInputTitle, "-t CHAR", "the character between fields; \\0 is the zero byte, '' none",
         {.scope = Scope::text,
          .standard = true,
          .details = "Without -t, fields of a line are separated by blanks, and those in front "
@@ -54,77 +51,75 @@ constexpr std::array kJoinOptions{
                     "fields. With -t '' a line is one field. In a locale of UTF-8 the character "
                     "may have several bytes. Fields of a CSV file are separated by commas, those "
                     "of a TSV file by tabs."}),
-    option(kRows, "-a FILENUM",
+    option(kOutputTitle, "-a FILENUM",
            "also write the left (1) or right (2) records that have no match; repeatable",
            {.scope = Scope::text, .standard = true}),
-    option(kRows, "-v FILENUM", "like -a FILENUM, but leave out pairs",
+    option(kOutputTitle, "-v FILENUM", "like -a FILENUM, but leave out pairs",
            {.scope = Scope::text, .standard = true}),
-    option(kRows, "-e STRING", "write STRING in place of missing and empty fields",
+    option(kOutputTitle, "-e STRING", "write STRING in place of missing and empty fields",
            {.scope = Scope::text,
             .standard = true,
             .details = "As join(1) does. Without a list of fields it is not known which fields of "
                        "lines are missing, unless they are keys."}),
 
     kFormat,
-    option(kWhat, "--no-header", "the first rows are data: CSV and TSV files have no header",
+    option(kInputTitle, "--no-header", "the first rows are data, not the names of columns",
            {.scope = Scope::rows}),
-    option(kWhat, "--record1=SPEC", "what a left record is, if the right ones are others",
+    option(kInputTitle, "--record1=SPEC", "what a left record is, if the right ones are others",
            {.words = kRecordWords, .scope = Scope::binary}),
-    option(kWhat, "--record2=SPEC", "what a right record is, if the left ones are others",
+    option(kInputTitle, "--record2=SPEC", "what a right record is, if the left ones are others",
            {.words = kRecordWords, .scope = Scope::binary}),
-    option(kWhat, "-k, --on=KEYS", "what to join by, on both sides: --on=id or --on=city,day:date",
+    option(kOrdering, "-k, --on=KEYS", "what to join by: id, or city,day:date",
            {.details = "The first key is the most significant in the order of the output. The "
                        "option may be repeated. A key is required for CSV, TSV, Parquet and Arrow. "
                        "Without one, lines are joined on their first field, binary records on the "
                        "key of their type."}),
-    option(kWhat, "--left-on=KEYS", "what to join by on the left, if the right has other names",
+    option(kOrdering, "--left-on=KEYS", "what to join by on the left, if not the same",
            {.details = "Both sides have as many keys, of the same types and directions."}),
-    option(kWhat, "--right-on=KEYS", "what to join by on the right"),
-    option(kWhat, "--empty-keys=WHAT",
+    option(kOrdering, "--right-on=KEYS", "what to join by on the right"),
+    option(kOrdering, "--empty-keys=WHAT",
            "keys with an empty field: equal to each other, or to nothing (never)",
            {.words = "equal never",
             .scope = Scope::text,
             .details = "equal is the default, as in join(1). never is what SQL does with NULL."}),
-    option(kWhat, "--null=TEXT", "fields equal to TEXT (NA, \\N) count as empty; repeatable",
+    option(kDirty, "--null=TEXT", "TEXT (NA, \\N) in a field means empty; repeatable",
            {.scope = Scope::rows,
             .details = "They are empty in keys, and are written unchanged. Blanks around them do "
                        "not count where a number or a date is expected."}),
-    option(kWhat, "--presorted[=SIDE]",
+    option(kInputTitle, "--presorted[=SIDE]",
            "left (1), right (2) or both are in the order of their keys: do not sort them",
            {.words = "1 2 both",
             .implied = "both",
             .scope = Scope::records,
             .details = "They are read once, also from a pipe, and checked on the way: disorder is "
                        "an error."}),
-    malformed_option(kWhat),
-    rejects_option(kWhat),
-    max_rejects_option(kWhat),
-    option(kWhat, "--quote=WHAT",
+    kMalformed,
+    kRejects,
+    kMaxRejects,
+    option(kInputTitle, "--quote=WHAT",
            "what fields of rows may be in: double quotes (the default) or none",
            {.words = "double none",
             .scope = Scope::rows,
             .details = "With none, quotes are bytes like any other, and each line is a row."}),
-    option(
-        kRows, "--how=KIND",
-        "inner (the default), left, right, full (or outer), semi, anti, right-semi or right-anti",
-        {.words = "inner left right full outer semi anti right-semi right-anti",
-         .details = "inner: a row for each pair of records with equal keys. left: also each "
-                    "left record without a match. right: also each right one. full, or outer: "
-                    "both. semi: each left record with a match, as it is. anti: each left "
-                    "record without a match. right-semi and right-anti: the same for right "
-                    "records."}),
-    option(kRows, "--layout=FORMAT",
+    option(kOutputTitle, "--how=KIND", "inner, left, right, full, semi, anti; default: inner",
+           {.words = "inner left right full outer semi anti right-semi right-anti",
+            .details = "inner: a row for each pair of records with equal keys. left: also each "
+                       "left record without a match. right: also each right one. full, or outer: "
+                       "both. semi: each left record with a match, as it is. anti: each left "
+                       "record without a match. right-semi and right-anti: the same for right "
+                       "records."}),
+    option(kOutputTitle, "--layout=FORMAT",
            "the fields of a row, for lines and binary records: --layout=0,1.2,2.3",
            {.scope = Scope::records,
             .details = "See ROWS OF LINES and ROWS OF BINARY RECORDS. auto (for lines): as many "
                        "fields of each side as its first line has."}),
-    option(kRows, "--suffixes=LEFT,RIGHT",
+    option(kOutputTitle, "--suffixes=LEFT,RIGHT",
            "suffixes of column names that both sides have (default: _1,_2; for Parquet ,_right)",
            {.scope = Scope::tables,
             .details = "For Parquet and Arrow, columns of the left side keep their names: "
                        ",RIGHT."}),
-    option(kRows, "--count", "write no rows: print their number"),
-    option(kRows, "-o, --output=FILE", kOutput.help, {.details = kOutput.details}),
+    option(kOutputTitle, "--count", "write no rows: print their number"),
+    option(kOutputTitle, "-o, --output=FILE", kOutput.help, {.details = kOutput.details}),
     option(
         kResources, "--method=NAME", "how to join: auto, sort-merge or hash",
         {.words = "auto sort-merge hash",
@@ -151,14 +146,13 @@ constexpr std::array kJoinOptions{
                        "have no name, so nothing is left behind when the join is killed."}),
     option(kResources, "--parallel=N", kParallel.help,
            {.details = "Fewer are used when -S is too small for N."}),
-    option(kResources, "--batch-size=N",
+    option(kExperts, "--batch-size=N",
            "merge at most N runs of an input at once (default: as many as memory allows)",
            {.scope = Scope::records}),
     kCompression,
     kIo,
     kVerify,
-    option(kResources, "--device=KIND",
-           "what sorts and joins: auto, cpu, gpu, gpu:all, or gpu:LIST",
+    option(kGpus, "--device=KIND", "what sorts and joins: auto, cpu, gpu, gpu:all, or gpu:LIST",
            {.scope = Scope::records,
             .details = "auto takes GPUs, if there are any, for input that does not fit in the "
                        "memory of -S and is at least a GiB. Text is sorted and joined on the "
@@ -184,25 +178,29 @@ constexpr std::array kJoinSections{
             "  lines    lines of text, as join(1) joins them; without --record\n"
             "  csv      rows as RFC 4180 has them: fields separated by commas; a field in\n"
             "           quotes may hold commas and line breaks\n"
-            "  tsv      the same, with tabs\n"},
+            "  tsv      the same, with tabs\n",
+            Scope::text, kInputTitle},
     Section{
         "KEYS OF LINES",
         "A key is given as the number of a field, from 1. Fields are compared as join(1) does: in "
         "the order of the locale; with -i by bytes, upper and lower case being equal. A field that "
-        "is missing is empty. Several keys are given in order of significance.\n"},
+        "is missing is empty. Several keys are given in order of significance.\n",
+        Scope::lines, kOrdering},
     Section{
         "KEYS OF ROWS",
-        "Keys are given as for xxl sort (xxl sort --help): COLUMN[:TYPE][:desc], several with "
+        "Keys are given as for xxl sort (xxl help sort keys): COLUMN[:TYPE][:desc], several with "
         "commas between. COLUMN is a number from 1, or from the last column back (-1), or a name "
         "of the header. Keys of one type are equal if their values are: the number 1.0 matches 1, "
         "and a date 2026-11-30 in one file matches 30/11/2026 in the other, with its format "
-        "(day:date:%d/%m/%Y).\n"},
+        "(day:date:%d/%m/%Y).\n",
+        Scope::rows, kOrdering},
     Section{
         "ROWS OF LINES",
         "FORMAT is a list of fields, separated by commas or blanks: 0 is the key, 1.N is field N "
         "of the left line, 2.N of the right one. Without --layout, a row is the key, then the "
         "other fields of the left line, then those of the right one. (join(1)'s -o is this list; "
-        "here, -o names the output file.)\n"},
+        "here, -o names the output file.)\n",
+        Scope::lines, kOutputTitle},
     Section{
         "ROWS OF CSV AND TSV",
         "A row is the columns of the key, then the other columns of the left row, then those of "
@@ -210,7 +208,8 @@ constexpr std::array kJoinSections{
         "no left row. Fields are copied as they were written. Columns of a side "
         "that a row has no record of are empty. Rows that have fewer columns than the header, or "
         "the first row, are filled up; more are an error. With -e, what it says is written in "
-        "place of all fields that are missing or empty, in quotes too.\n"},
+        "place of all fields that are missing or empty, in quotes too.\n",
+        Scope::rows, kOutputTitle},
     kColumns,
     Section{
         "KEYS AND ROWS OF COLUMNS",
@@ -218,13 +217,15 @@ constexpr std::array kJoinSections{
         "quotes. A null equals nothing. A row is the columns of the left row, then the others of "
         "the right one. Columns of the key are written once, with the left name. Rows come in the "
         "order of the left file, right rows without a match last; by sort-merge, in the order of "
-        "their keys. LEFT and RIGHT may be directories or quoted patterns.\n"},
-    Section{"BINARY RECORDS", kRecords.text},
-    Section{"KEYS OF BINARY RECORDS", kKeys.text},
+        "their keys. LEFT and RIGHT may be directories or quoted patterns.\n",
+        Scope::columns, kOrdering},
+    Section{"BINARY RECORDS", kRecords.text, Scope::binary},
+    Section{"KEYS OF BINARY RECORDS", kKeys.text, Scope::binary, kOrdering},
     Section{
         "KEYS OF TWO FORMATS",
         "The keys of both sides have as many parts, of the same types and lengths and in the same "
-        "directions; where they lie and in what byte order they are stored may differ.\n"},
+        "directions; where they lie and in what byte order they are stored may differ.\n",
+        Scope::binary, kOrdering},
     Section{"ROWS OF BINARY RECORDS",
             "A row is the key once, then the other bytes of the left record, then those of the "
             "right one. Semi and anti joins write the left record. With --layout it is a list of "
@@ -235,7 +236,8 @@ constexpr std::array kJoinSections{
             "  2.OFFSET:BYTES    bytes of the right record\n"
             "  m                 one byte: 1 for a left record, plus 2 for a right one\n"
             "\n"
-            "Bytes of a missing record are zero.\n"},
+            "Bytes of a missing record are zero.\n",
+            Scope::binary, kOutputTitle},
     Section{
         "CALLED AS JOIN",
         "Through a link named join, the program is join(1): it takes the options of join(1) only, "
@@ -274,20 +276,13 @@ constexpr std::array kJoinSections{
         "  no_accelerator, scratch_directories\n"
         "\n"
         "Columns have other members in both, see STATISTICS OF COLUMNS. Bytes of names that are "
-        "not UTF-8 are written as \\udc80 to \\udcff, which os.fsencode() of Python undoes.\n"},
+        "not UTF-8 are written as \\udc80 to \\udcff, which os.fsencode() of Python undoes.\n",
+        Scope::all, kOnlyInManual},
     kColumnStatistics,
-    Section{
-        "EXAMPLES",
-        "  xxl join -a1 --layout=auto -e - users.txt orders.txt\n"
-        "  xxl join --csv --left-on=id --right-on=user_id users.csv orders.csv\n"
-        "  xxl join --record=parquet --left-on=id --right-on=user users.parquet orders.parquet\n"
-        "      --how=left --output=both.parquet\n"
-        "  xxl join --record=kv64 --how=semi --presorted=1 big.bin small.bin\n"},
     Section{"EXIT STATUS",
             "  0    the output is complete\n"
-            "  2    an error (1, if the program is called as join); no output file was written, "
-            "unless\n"
-            "       the message says that it was, or could not be written itself\n"},
+            "  2    an error (1, if the program is called as join); no output file was\n"
+            "       written, unless the message says so\n"},
 };
 
 // The options that join(1) has.
@@ -297,7 +292,8 @@ const std::vector<OptionSpec>& standard_options() {
     for (const OptionSpec& option : kJoinOptions) {
       if (option.standard) standard.push_back(option);
     }
-    standard.push_back(option(kRows, "-o FORMAT", "list of fields that rows consist of, or auto",
+    standard.push_back(option(kOutputTitle, "-o FORMAT",
+                              "list of fields that rows consist of, or auto",
                               {.details = "auto: as many fields of each side as its first line "
                                           "has."}));
     return standard;
@@ -324,6 +320,14 @@ CommandSpec join_command() {
               "inputs may be in any order and of any size; they are sorted on the way."
               " One of them may be -, standard input. For lines, options and rows are "
               "those of join(1).\n",
+          .examples =
+              "  xxl join --csv --on=id users.csv orders.csv -o both.csv\n"
+              "  xxl join --csv --left-on=id --right-on=user_id users.csv orders.csv\n"
+              "  xxl join --csv --on=id --how=left --null=NA users.csv orders.csv\n"
+              "  xxl join --parquet --on=id users.parquet orders.parquet -o both.parquet\n"
+              "  xxl join -a1 --layout=auto -e - users.txt orders.txt\n"
+              "  xxl join --format=kv64 --how=semi --presorted=1 big.bin small.bin\n",
+          .everyday = "format on left-on right-on how null no-header output buffer-size explain",
           .options = kJoinOptions,
           .sections = kJoinSections};
 }
@@ -333,6 +337,8 @@ CommandSpec stand_in_join_command() {
   command.description =
       "Writes a row for each pair of a left and a right line that have equal fields, as join(1) "
       "does. Both must be in the order of these fields. One of them may be -, standard input.\n";
+  command.examples = {};
+  command.everyday = {};
   command.options = standard_options();
   command.sections = kStandInSections;
   return command;

@@ -92,12 +92,6 @@ constexpr std::array kSortSections{
     Section{"EXIT STATUS",
             "  0    the output is complete: an ordered permutation of the input\n"
             "  2    an error; no output was written\n"},
-    Section{
-        "EXAMPLES",
-        "  mpirun -n 4 xxl-mpi sort --record=gensort /shared/in -o /shared/out/\n"
-        "  mpirun -n 4 xxl-mpi sort -t: -k3,3n /shared/lines -o /shared/sorted\n"
-        "  mpirun -n 4 xxl-mpi sort --record=u64 -T /local '/local/in.{rank}' -o /shared/out\n"
-        "  mpirun -n 4 xxl-mpi sort --record=parquet --key=ts /shared/log/ -o /shared/sorted/\n"},
 };
 
 constexpr std::array kJoinSections{
@@ -123,11 +117,6 @@ constexpr std::array kJoinSections{
     Section{"EXIT STATUS",
             "  0    the output is complete\n"
             "  2    an error; no output was written\n"},
-    Section{"EXAMPLES",
-            "  mpirun -n 4 xxl-mpi join -t: -1 3 -2 1 /shared/r /shared/s --output=/shared/out/\n"
-            "  mpirun -n 4 xxl-mpi join --record=kv64 /shared/r /shared/s --count\n"
-            "  mpirun -n 4 xxl-mpi join --record=parquet --key=id /shared/r/ /shared/s/ "
-            "--output=/shared/out/\n"},
 };
 
 // Options of xxl as ranks have them.
@@ -181,6 +170,11 @@ const CommandSpec& mpi_sort_command() {
           "called ranks, on one or several machines. Each of them reads a share of the input, "
           "writes it once, as sorted runs, to its own scratch (-T), and merges a part of the runs "
           "of all to its part of the output. The output is that of xxl sort, byte for byte.\n",
+      .examples =
+          "  mpirun -n 4 xxl-mpi sort --format=gensort /shared/in -o /shared/out/\n"
+          "  mpirun -n 4 xxl-mpi sort -t: -k3,3n /shared/lines -o /shared/sorted\n"
+          "  mpirun -n 4 xxl-mpi sort --format=u64 -T /local '/local/in.{rank}' -o /shared/out\n"
+          "  mpirun -n 4 xxl-mpi sort --format=parquet --key=ts /shared/log/ -o /shared/sorted/\n",
       .options = options,
       .sections = kSortSections,
       .program = "xxl-mpi"};
@@ -199,6 +193,11 @@ const CommandSpec& mpi_join_command() {
           "of them sorts a share of both inputs to its own scratch (-T), and joins a range of the "
           "keys of all to its part of the output. Rows are those of xxl join --method=sort-merge, "
           "in its order.\n",
+      .examples =
+          "  mpirun -n 4 xxl-mpi join -t: -1 3 -2 1 /shared/r /shared/s --output=/shared/out/\n"
+          "  mpirun -n 4 xxl-mpi join --format=kv64 /shared/r /shared/s --count\n"
+          "  mpirun -n 4 xxl-mpi join --format=parquet --on=id /shared/r/ /shared/s/ "
+          "--output=/shared/out/\n",
       .options = options,
       .sections = kJoinSections,
       .program = "xxl-mpi"};

@@ -80,7 +80,7 @@ int run_sort(const CommandSpec& command, const Caller& caller,
   options.throw_mistake();
   if (print_if_asked(options, caller)) return kExitSuccess;
   if (is_columns(record)) {
-    if (command.name != "sort" && command.name != "uniq" && command.name != "top") {
+    if (!overlap(command.records, Scope::columns)) {
       throw_usage(command,
                   "Parquet and Arrow files can be sorted and joined, but this is not "
                   "built for them yet");

@@ -38,12 +38,12 @@ struct NumberOption {
   throw CommandLineError("invalid " + argument + advice);
 }
 
-// The value of -S in bytes.
+// The value of -S in bytes; for sort(1) as that command reads it.
 std::uint64_t parse_buffer_size(const Caller& caller, const Argument& given) {
   const NumberOption option{
-      caller, given.original_tokens.front().starts_with("--") ? "--buffer-size" : "-S",
-      "give a number with K, M, G, T or %, as in 512M"};
+      caller, given.original_tokens.front().starts_with("--") ? "--buffer-size" : "-S", ""};
   const std::string& text = given.value.front();
+  if (!caller.stands_in) return parse_size(text, "-S", usable_memory_bytes());
   constexpr std::string_view kUnits = "KMGTPEZY";
   Number number = read_number(text);
   std::string_view suffix = number.suffix;

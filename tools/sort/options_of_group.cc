@@ -11,18 +11,15 @@
 namespace xxl::cli {
 namespace {
 
-constexpr std::string_view kGroups = "Groups";
-constexpr std::string_view kAggregates = "Aggregates, in the order of the columns";
-
 constexpr OptionSpec aggregate(std::string_view synopsis, std::string_view help) {
-  return option(kAggregates, synopsis, help, {.scope = Scope::rows});
+  return option(kFolding, synopsis, help, {.scope = Scope::rows});
 }
 
 constexpr std::array kOwnOptions{
-    option(kGroups, "--by=COLUMNS",
-           "the columns that rows of a group have in common, with commas between them",
+    option(kOrdering, "--by=COLUMNS", "columns that rows of a group have in common",
            {.scope = Scope::rows,
-            .details = "COLUMN[:TYPE][:desc] each, as in the keys of xxl sort; repeatable. The "
+            .details = "COLUMN[:TYPE][:desc] each, with commas between, as in the keys of xxl "
+                       "sort; repeatable. The "
                        "output is in their order. Without it, all rows are one group."}),
     aggregate("--count", "the number of rows"),
     aggregate("--sum=COLUMN", "the sum, exact to the last digit"),
@@ -49,7 +46,7 @@ const std::vector<OptionSpec>& group_options() {
       if (!overlap(option.scope, Scope::rows)) continue;
       if (std::ranges::find(kNotOfGroups, option.key()) != std::end(kNotOfGroups)) continue;
       option.standard = false;
-      made.push_back(option);
+      made.push_back(for_records(option, Scope::rows));
     }
     return made;
   }();
@@ -61,7 +58,8 @@ constexpr std::array kGroupSections{
             "First the columns of --by, then the aggregates in the order of the command line, "
             "and no others. They are called as in SQL: shop, sum(price), count. "
             "COLUMN:NAME gives another name, as in --sum=price:revenue; a NAME that is a TYPE "
-            "or has a ':' goes in quotes.\n"},
+            "or has a ':' goes in quotes.\n",
+            Scope::all, kFolding},
     Section{"VALUES",
             "Empty fields do not count, except in --count, --first and --last. If a group has "
             "no value, its sum, mean, median, least and greatest value are empty.\n"
@@ -73,15 +71,11 @@ constexpr std::array kGroupSections{
             "--median and --count-distinct sort the rows of each group by their column. So they "
             "can be asked of one column at a time, and not together with --first, --last and "
             "--collect. A median may hold half of the different values of a group in memory, up "
-            "to a sixteenth of -S, and --collect all of them.\n"},
+            "to a sixteenth of -S, and --collect all of them.\n",
+            Scope::all, kFolding},
     Section{"EXIT STATUS",
             "  0    the output is complete\n"
             "  2    an error; no output file was written, unless the message says so\n"},
-    Section{"EXAMPLES",
-            "  xxl group --csv --by=shop --sum=price --count sales.csv\n"
-            "  xxl group --csv --by=shop,day:date --mean=price sales.csv\n"
-            "  xxl group --csv --by=page --count-distinct=user:visitors log.csv\n"
-            "  xxl group --csv --count --sum=price --max=day:date sales.csv\n"},
 };
 
 }  // namespace
@@ -96,6 +90,13 @@ CommandSpec group_command() {
           "in the columns of --by: these values, and what the aggregates make of the other "
           "columns. The output is in the order of the groups. FILEs need not be sorted, and "
           "may be larger than memory.\n",
+      .examples =
+          "  xxl group --csv --by=shop --sum=price --count sales.csv\n"
+          "  xxl group --csv --by=shop,day:date --mean=price sales.csv\n"
+          "  xxl group --csv --by=page --count-distinct=user:visitors log.csv\n"
+          "  xxl group --csv --count --sum=price --max=day:date sales.csv\n",
+      .everyday = "by count sum mean min max null no-header output buffer-size",
+      .records = Scope::rows,
       .options = group_options(),
       .sections = kGroupSections};
 }

@@ -7,18 +7,14 @@
 namespace xxl::cli {
 namespace {
 
-constexpr std::string_view kOrdering = "What to sort by";
-constexpr std::string_view kDoing = "What to do";
-constexpr std::string_view kFolding = "What to make of the records of each key";
-
 constexpr OptionSpec fold(std::string_view synopsis, Scope scope, std::string_view help) {
-  return option(kFolding, synopsis, help, {.scope = scope, .details = "See FOLDS."});
+  return option(kFolding, synopsis, help, {.scope = scope});
 }
 
 constexpr std::array kSortOptions{
     option(kOrdering, "-b, --ignore-leading-blanks", "ignore blanks before keys",
            {.scope = Scope::lines, .standard = true}),
-    option(kDoing, "--check[=WHEN]", "check that one file is sorted; --check=quiet is -C",
+    option(kOrdering, "--check[=WHEN]", "check that one file is sorted; --check=quiet is -C",
            {.words = "quiet silent diagnose-first",
             .implied = "diagnose-first",
             .scope = Scope::records,
@@ -28,16 +24,16 @@ constexpr std::array kSortOptions{
                        "counts), a binary record as FILE:NUMBER: disorder at byte OFFSET (records "
                        "count from 1, bytes from 0), and the exit status is 1. Nothing is "
                        "written. With -u, keys must be strictly ascending."}),
-    option(kResources, "--compress-program=PROG",
+    option(kExperts, "--compress-program=PROG",
            "compress scratch data with PROG, decompress with PROG -d",
            {.scope = Scope::text, .standard = true}),
-    option(kAsking, "--debug", "underline the keys of each line; warn of doubtful usage",
+    option(kOrdering, "--debug", "underline the keys of each line; warn of doubtful usage",
            {.scope = Scope::lines, .standard = true}),
     option(kOrdering, "-d, --dictionary-order", "consider only blanks, letters and digits",
            {.scope = Scope::lines, .standard = true}),
     option(kOrdering, "-f, --ignore-case", "take lower case letters for upper case ones",
            {.scope = Scope::lines, .standard = true}),
-    option(kDoing, "--files0-from=FILE",
+    option(kInputTitle, "--files0-from=FILE",
            "read the names of the inputs from FILE, each ended by a zero byte",
            {.standard = true, .details = "If FILE is -, the names are read from standard input."}),
     option(kOrdering, "-g, --general-numeric-sort",
@@ -45,11 +41,12 @@ constexpr std::array kSortOptions{
            {.scope = Scope::lines, .standard = true}),
     option(kOrdering, "-i, --ignore-nonprinting", "consider only printable characters",
            {.scope = Scope::lines, .standard = true}),
-    option(kOrdering, "-k, --key=KEY", "sort by a part of the record (see KEYS); repeatable",
+    option(kOrdering, "-k, --key=KEY",
+           "the key is this part or column; repeatable (xxl help sort keys)",
            {.standard = true,
             .details = "The first key is the most significant. Without one, lines and rows are "
                        "compared as a whole, and binary records by the key of their type."}),
-    option(kDoing, "-m, --merge", "merge files that are sorted already",
+    option(kInputTitle, "-m, --merge", "merge files that are sorted already",
            {.scope = Scope::records,
             .standard = true,
             .details = "A binary file that turns out not to be sorted is an error."}),
@@ -72,16 +69,16 @@ constexpr std::array kSortOptions{
            {.words = "general-numeric human-numeric month numeric random version",
             .scope = Scope::lines,
             .standard = true}),
-    option(kDoing, "-o, --output=FILE", kOutput.help,
+    option(kOutputTitle, "-o, --output=FILE", kOutput.help,
            {.standard = true, .details = kOutput.details}),
-    option(kOrdering, "-r, --reverse",
-           "reverse the order of all keys without an order of their own", {.standard = true}),
+    option(kOrdering, "-r, --reverse", "reverse the order of keys without one of their own",
+           {.standard = true}),
     option(kOrdering, "-s, --stable", "lines with equal keys keep the order of the input",
            {.standard = true,
             .details = "Without -s and -u, lines with equal keys are compared as a whole, "
                        "unless there are no keys. Rows and binary records with equal keys keep "
                        "the order of the input in any case."}),
-    option(kResources, "--batch-size=N",
+    option(kExperts, "--batch-size=N",
            "merge at most N runs at once (default: as many as memory allows)",
            {.scope = Scope::records, .standard = true}),
     option(
@@ -94,7 +91,7 @@ constexpr std::array kSortOptions{
                     "memory that is free, or that its control groups (containers) or ulimit -v and "
                     "-d leave, if that is less; % is a part of the same. For lines, as in "
                     "sort(1), a size that is too small is raised to the least that will do."}),
-    option(kOrdering, "-t, --field-separator=SEP",
+    option(kInputTitle, "-t, --field-separator=SEP",
            "the character between fields; \\t is a tab, \\0 the zero byte",
            {.scope = Scope::text,
             .standard = true,
@@ -109,22 +106,22 @@ constexpr std::array kSortOptions{
                        "first because /tmp is often held in memory. Space is reserved before "
                        "the sort starts. Scratch files have no name, so nothing is left behind "
                        "when the sort is killed."}),
-    option(kDoing, "-u, --unique", "of records with equal keys, write only the first",
+    option(kOutputTitle, "-u, --unique", "of records with equal keys, write only the first",
            {.standard = true, .details = "With -c: check that keys are strictly ascending."}),
-    option(kDoing, "-z, --zero-terminated", "lines end with a zero byte, not a newline",
+    option(kInputTitle, "-z, --zero-terminated", "lines end with a zero byte, not a newline",
            {.scope = Scope::lines, .standard = true}),
     option(kResources, "--parallel=N", "use N threads (default: one for each processor)",
            {.standard = true,
             .details = "Fewer are used when -S is too small for N, or if that saves a pass."}),
     kHelpStandard,
     kVersion,
-    option(kDoing, "-c", "like --check", {.scope = Scope::records}),
-    option(kDoing, "-C", "like -c, but say nothing", {.scope = Scope::records}),
+    option(kOrdering, "-c", "like --check", {.scope = Scope::records}),
+    option(kOrdering, "-C", "like -c, but say nothing", {.scope = Scope::records}),
 
     kFormat,
-    option(kDoing, "--no-header", "the first row is data: CSV and TSV files have no header",
+    option(kInputTitle, "--no-header", "the first row is data, not the names of columns",
            {.scope = Scope::rows}),
-    option(kDoing, "--header",
+    option(kInputTitle, "--header",
            "the first record of each input is a header: keep the first one in front",
            {.scope = Scope::text,
             .details = "The columns of CSV and TSV files can then be called by their names."}),
@@ -133,21 +130,21 @@ constexpr std::array kSortOptions{
            {.words = "first last",
             .scope = Scope::rows,
             .details = "A key says otherwise with :nulls-first or :nulls-last."}),
-    option(kOrdering, "--null=TEXT", "fields equal to TEXT (NA, \\N) count as empty; repeatable",
+    option(kDirty, "--null=TEXT", "TEXT (NA, \\N) in a field means empty; repeatable",
            {.scope = Scope::rows,
             .details = "They are empty in keys and in what --sum and the like read, and are "
                        "written unchanged. Blanks around them do "
                        "not count where a number or a date is expected."}),
-    malformed_option(kDoing),
-    rejects_option(kDoing),
-    max_rejects_option(kDoing),
-    option(kDoing, "--quote=WHAT",
+    kMalformed,
+    kRejects,
+    kMaxRejects,
+    option(kInputTitle, "--quote=WHAT",
            "what fields of rows may be in: double quotes (the default) or none",
            {.words = "double none",
             .scope = Scope::rows,
             .details = "With none, quotes are bytes like any other, and each line is a row."}),
     option(
-        kDoing, "--keep-order",
+        kOutputTitle, "--keep-order",
         "with -u: leave records where they are, without those whose key was there before",
         {.scope = Scope::records,
          .details =
@@ -167,22 +164,23 @@ constexpr std::array kSortOptions{
          "the same, with the value of the first record of the input"),
     fold("--last=FIELD", Scope::fields, "the same, with the value of the last record of the input"),
     fold("--collect=FIELD", Scope::rows, "the same, with all values, separated by semicolons"),
-    option(kDoing, "--skip=N", "leave out the first N records of the result"),
-    option(kDoing, "--limit=N", "write only the first N records of the result, or behind --skip"),
+    option(kOutputTitle, "--skip=N", "leave out the first N records of the result"),
+    option(kOutputTitle, "--limit=N",
+           "write only the first N records of the result (after --skip)"),
     option(kResources, "--temp-compress[=METHOD]",
            "compress scratch data: lz4 (the default) or zstd, with a level as in zstd:3",
            {.words = "lz4 zstd none", .implied = "lz4"}),
     kCompression,
     kIo,
     kVerify,
-    option(kResources, "--device=KIND", "what sorts: auto, cpu, gpu, gpu:all, or gpu:LIST",
+    option(kGpus, "--device=KIND", "what sorts: auto, cpu, gpu, gpu:all, or gpu:LIST",
            {.scope = Scope::records,
             .details = "auto takes GPUs, if there are any, for input that does not fit in the "
                        "memory of -S and is at least a GiB. gpu takes as many as hold all of "
                        "the input, gpu:0,2 those and no others."}),
     kGpuMemory,
     kMultiGpu,
-    option(kResources, "--gpu-merge=WHEN",
+    option(kGpus, "--gpu-merge=WHEN",
            "merge binary records on the GPUs that sort: auto, always or never",
            {.words = "auto always never",
             .scope = Scope::records,
@@ -201,7 +199,7 @@ constexpr std::array kSortOptions{
     kTimeLine,
     kReport,
     kExplain,
-    option(kDoing, "-y", "", {.value = ValueKind::number, .scope = Scope::lines}),
+    option(kOrdering, "-y", "", {.value = ValueKind::number, .scope = Scope::lines}),
 };
 
 constexpr Section kTextRecords{
@@ -209,7 +207,8 @@ constexpr Section kTextRecords{
     "  lines    lines of text, as sort(1) sorts them; without --record\n"
     "  csv      rows as RFC 4180 has them: fields separated by commas; a field in\n"
     "           quotes may hold commas and line breaks\n"
-    "  tsv      the same, with tabs\n"};
+    "  tsv      the same, with tabs\n",
+    Scope::text, kInputTitle};
 
 constexpr Section kTextKeys{
     "KEYS OF LINES",
@@ -219,7 +218,8 @@ constexpr Section kTextKeys{
     "for this key instead of those given for all.\n"
     "\n"
     "  -k 2,2n        the number in the second field\n"
-    "  -k 3.5,3.8r    four characters of the third, backwards\n"};
+    "  -k 3.5,3.8r    four characters of the third, backwards\n",
+    Scope::lines, kOrdering};
 
 constexpr Section kRowKeys{
     "KEYS OF ROWS",
@@ -240,27 +240,31 @@ constexpr Section kRowKeys{
     "Others are :desc, :asc (which also keeps -r away from this key), :nulls-first and :nulls-last "
     "(for empty fields, instead of --empty).\n"
     "\n"
-    "  --key=amount:n:desc,name    --key=name:ci,date:d:desc:nulls-last    --key=-1:int\n"
+    "  --key=amount:n:desc,name\n"
+    "  --key=name:ci,date:d:desc:nulls-last\n"
+    "  --key=-1:int\n"
     "\n"
     "A number written in another way has a FORMAT after its type, an example: "
     "price:number:1.234,56 or price:number:$1,234.56 or share:number:12,5 %. It says which mark is "
     "between thousands and which before decimals. The mark between thousands and the letters or "
     "signs around the number may be missing in a field. A date has a FORMAT with %d %m %Y %y %b %B "
     "%j %H %M %S %f %p %z, as strptime(3) has them: day:date:%d/%m/%Y. A FORMAT may be in quotes, "
-    "and must be if the words after it could belong to it.\n"};
+    "and must be if the words after it could belong to it.\n",
+    Scope::rows, kOrdering};
 
 constexpr Section kColumnKeys{
     "KEYS OF COLUMNS",
     "Keys are given as those of rows, without types: COLUMN[:desc][:nulls-first], several with "
     "commas between. Numbers, dates and times are sorted by value, NaN above all others; text by "
-    "its bytes. Nulls come last, whether descending or not, unless the key says :nulls-first.\n"};
+    "its bytes. Nulls come last, whether descending or not, unless the key says :nulls-first.\n",
+    Scope::columns, kOrdering};
 
 constexpr Section kRowFolds{
     "FOLDS",
     "With --count, --sum and the like there is one record for each key: the first one, with "
     "what the option says of all of them in place of a field. They can be repeated and "
     "combined, each with a field of its own. Lines have --count only, and Parquet and Arrow "
-    "files none of them. (Of binary records, see FOLDS OF BINARY RECORDS.)\n"
+    "files have none.\n"
     "\n"
     "Of rows, FIELD is COLUMN[:NAME], or for --min and --max COLUMN[:TYPE][:NAME], with columns "
     "and types as in --key; without a TYPE, values are numbers. A FORMAT stands after the type, "
@@ -279,7 +283,8 @@ constexpr Section kRowFolds{
     "of equal ones, that of the first row. --collect writes the values in the order of the "
     "input with ';' between them, in one field; a value that has a ';', a quote or a line break "
     "is in quotes, as in a CSV file with semicolons. They may take a sixteenth of -S. Empty "
-    "fields do not count, but for --first and --last.\n"};
+    "fields do not count, but for --first and --last.\n",
+    Scope::rows, kFolding};
 
 constexpr std::array kSortSections{
     kTextRecords,
@@ -287,10 +292,10 @@ constexpr std::array kSortSections{
     kRowKeys,
     kColumns,
     kColumnKeys,
-    Section{"BINARY RECORDS", kRecords.text},
-    Section{"KEYS OF BINARY RECORDS", kKeys.text},
+    Section{"BINARY RECORDS", kRecords.text, Scope::binary},
+    Section{"KEYS OF BINARY RECORDS", kKeys.text, Scope::binary, kOrdering},
     kRowFolds,
-    Section{"FOLDS OF BINARY RECORDS", kFolds.text},
+    Section{"FOLDS OF BINARY RECORDS", kFolds.text, Scope::binary, kFolding},
     kPartsSection,
     Section{
         "STATISTICS",
@@ -330,26 +335,14 @@ constexpr std::array kSortSections{
         "  scratch_bytes           reserved in the scratch_directories; with a limit, at most\n"
         "\n"
         "Columns have other members in both, see STATISTICS OF COLUMNS. Bytes of names that are "
-        "not UTF-8 are written as \\udc80 to \\udcff, which os.fsencode() of Python undoes.\n"},
+        "not UTF-8 are written as \\udc80 to \\udcff, which os.fsencode() of Python undoes.\n",
+        Scope::all, kOnlyInManual},
     kColumnStatistics,
-    Section{
-        "EXIT STATUS",
-        "  0    the output is complete: an ordered permutation of the input\n"
-        "  1    -c or -C found a record that is out of order (as in sort(1), also: the word of\n"
-        "       --sort or --check is none of those there are)\n"
-        "  2    an error; no output file was written, unless the message says that it was, or "
-        "could not\n"
-        "       be written itself\n"},
-    Section{"EXAMPLES",
-            "  xxl sort -t: -k3,3n /etc/passwd\n"
-            "  xxl sort -S 2G -T /disk1 -T /disk2 access.log -o access.sorted\n"
-            "  xxl sort --csv --key=price:number:desc --key=name goods.csv\n"
-            "  xxl sort --csv --key=shop --sum=price --max=day:date:last --count "
-            "sales\n"
-            "  xxl sort --parquet --key=user --key=ts:desc 'log/*.parquet' -o sorted.parquet\n"
-            "  xxl sort --record=u64 numbers.bin -o sorted.bin\n"
-            "  xxl sort --record=fixed:32 --key=8:i64:desc --key=0:u32 events -o events.sorted\n"
-            "  producer | xxl sort --record=kv64 -u | consumer\n"},
+    Section{"EXIT STATUS",
+            "  0    the output is complete: an ordered permutation of the input\n"
+            "  1    -c or -C found a record out of order, or the word of --sort or --check is\n"
+            "       unknown, as in sort(1)\n"
+            "  2    an error; no output file was written, unless the message says so\n"},
 };
 
 }  // namespace
@@ -372,6 +365,15 @@ CommandSpec sort_command() {
           "Files that end in .gz, .bgz, .zst, .lz4, .bz2 or .xz are decompressed as they are "
           "read, and so is text that begins like one of these. An output that ends in .gz, .zst "
           "or .lz4 is written compressed (not when called as sort).\n",
+      .examples =
+          "  xxl sort --csv --key=price:number:desc,name goods.csv -o sorted.csv\n"
+          "  xxl sort -t: -k3,3n /etc/passwd\n"
+          "  xxl sort -S 2G -T /disk1 -T /disk2 access.log -o access.sorted\n"
+          "  xxl sort --parquet --key=user,ts:desc 'log/*.parquet' -o sorted.parquet\n"
+          "  xxl sort --format=fixed:32 --key=8:i64:desc events -o events.sorted\n"
+          "  producer | xxl sort --format=kv64 -u | consumer\n",
+      .everyday =
+          "format key reverse numeric-sort unique field-separator limit output buffer-size explain",
       .options = kSortOptions,
       .sections = kSortSections};
 }

@@ -14,15 +14,13 @@ namespace {
 
 using Options = std::vector<OptionSpec>;
 
-constexpr std::string_view kWhich = "Which records to write";
-
 // Of sort: how lines are checked, shuffled and looked at.
 constexpr std::array<std::string_view, 7> kOnlyOfSort = {
     "check", "-c", "-C", "debug", "random-sort", "random-source", "-y"};
 constexpr std::array<std::string_view, 8> kFolds = {"count", "sum",   "min",  "max",
                                                     "mean",  "first", "last", "collect"};
-constexpr std::array<std::string_view, 5> kGpus = {"device", "gpu-memory", "multi-gpu", "gpu-merge",
-                                                   "compression"};
+constexpr std::array<std::string_view, 4> kForGpus = {"device", "gpu-memory", "multi-gpu",
+                                                      "gpu-merge"};
 
 // Takes out the options with these keys.
 template <class Keys>
@@ -43,11 +41,21 @@ void hide(Options& options, std::string_view key) {
   option->set_by_command = true;
 }
 
-// The options of sort that the commands share.
-Options sort_options() {
-  const CommandSpec sort = sort_command();
-  Options options(sort.options.begin(), sort.options.end());
-  for (OptionSpec& option : options) option.standard = false;
+// Says in other words than sort what the option with this key does.
+void reword(Options& options, std::string_view key, std::string_view help) {
+  const auto option = std::ranges::find(options, key, &OptionSpec::key);
+  option->help = help;
+  option->details = {};
+}
+
+// The options of sort that commands on these records share.
+Options sort_options(Scope records) {
+  Options options;
+  for (OptionSpec option : sort_command().options) {
+    if (!overlap(option.scope, records)) continue;
+    option.standard = false;
+    options.push_back(for_records(option, records));
+  }
   remove(options, kOnlyOfSort);
   return options;
 }
@@ -58,22 +66,25 @@ void add_in_front(Options& options, std::initializer_list<OptionSpec> more) {
 
 const Options& uniq_options() {
   static const Options options = [] {
-    Options made = sort_options();
+    Options made = sort_options(Scope::all);
     remove(made, kFolds);
     remove(made, {"dictionary-order", "ignore-nonprinting", "ignore-case", "merge", "stable"});
     hide(made, "unique");
-    OptionSpec ignore_case = as_sort("ignore-case", kWhich, Scope::lines);
+    OptionSpec ignore_case = as_sort("ignore-case", Scope::lines);
+    ignore_case.group = kOutputTitle;
+    reword(made, "keep-order", "write the records in the order of the input");
     ignore_case.short_name = 'i';
     add_in_front(
         made,
         {option(
-             kWhich, "-c, --count", "write the number of records with each key, too",
+             kOutputTitle, "-c, --count", "write the number of records with each key as well",
              {.scope = Scope::records,
               .details = "It stands in front of a line, is the last column of a row, and follows "
                          "a binary record as 8 bytes, little-endian."}),
-         option(kWhich, "-d, --repeated", "write only records whose key appears more than once",
+         option(kOutputTitle, "-d, --repeated",
+                "write only records whose key appears more than once",
                 {.scope = Scope::text, .details = "One for each key."}),
-         option(kWhich, "-u, --once", "write only records whose key appears once",
+         option(kOutputTitle, "-u, --once", "write only records whose key appears once",
                 {.scope = Scope::text}),
          ignore_case});
     return made;
@@ -83,13 +94,14 @@ const Options& uniq_options() {
 
 const Options& top_options() {
   static const Options options = [] {
-    Options made = sort_options();
+    Options made = sort_options(Scope::all);
     remove(made, kFolds);
     remove(made, {"stable", "numeric-sort", "merge", "keep-order", "limit", "parts", "part-bytes",
                   "part-by"});
     hide(made, "reverse");
-    add_in_front(made, {option(kWhich, "-n, --limit=N", "write N records (default: 10)"),
-                        option(kWhich, "--least", "the least first, instead of the greatest")});
+    add_in_front(made,
+                 {option(kOutputTitle, "-n, --limit=N", "write N records (default: 10)"),
+                  option(kOutputTitle, "--least", "the least first, instead of the greatest")});
     return made;
   }();
   return options;
@@ -97,7 +109,7 @@ const Options& top_options() {
 
 const Options& merge_options() {
   static const Options options = [] {
-    Options made = sort_options();
+    Options made = sort_options(Scope::records);
     remove(made, {"keep-order"});
     hide(made, "merge");
     return made;
@@ -107,15 +119,17 @@ const Options& merge_options() {
 
 const Options& check_options() {
   static const Options options = [] {
-    Options made = sort_options();
+    Options made = sort_options(Scope::records);
     remove(made, kFolds);
-    remove(made, kGpus);
+    remove(made, kForGpus);
     remove(made, {"merge", "keep-order", "skip", "limit", "parts", "part-bytes", "part-by",
                   "temp-compress", "compress-program", "verify", "progress", "stats", "time-line",
                   "report", "explain", "batch-size", "rejects", "max-rejects", "output"});
     made.push_back(option_of(sort_command(), "check"));
     hide(made, "check");
-    add_in_front(made, {option(kWhich, "-q, --quiet", "print nothing: the exit status tells")});
+    reword(made, "unique", "equal keys are out of order as well");
+    add_in_front(made,
+                 {option(kOutputTitle, "-q, --quiet", "print nothing: the exit status tells")});
     return made;
   }();
   return options;
@@ -123,13 +137,13 @@ const Options& check_options() {
 
 const Options& set_options() {
   static const Options options = [] {
-    Options made = sort_options();
+    Options made = sort_options(Scope::records);
     remove(made, kFolds);
-    remove(made, kGpus);
+    remove(made, kForGpus);
     remove(made, {"sort", "unique", "stable", "keep-order", "part-by"});
     add_in_front(
         made,
-        {option(kWhich, "--all", "count equal records, instead of writing one of them",
+        {option(kOutputTitle, "--all", "count equal records, instead of writing one",
                 {.details = "If a record is m, n, ... times in the inputs, union writes it m + n + "
                             "... times, intersect the least of these numbers, and except m - n - "
                             "... times if that is more than 0."})});
@@ -143,33 +157,14 @@ constexpr Section kExitStatus{
     "  0    the output is complete\n"
     "  2    an error; no output file was written, unless the message says so\n"};
 
-constexpr std::array kUniqSections{
-    kExitStatus, Section{"EXAMPLES",
-                         "  xxl uniq urls.txt -o unique.txt\n"
-                         "  xxl uniq --keep-order urls.txt -o unique.txt\n"
-                         "  xxl uniq -c words.txt | xxl top -n 20 -k1,1n\n"
-                         "  xxl uniq --csv --key=email people.csv -o people.once.csv\n"
-                         "  xxl uniq --csv --key=email --repeated people.csv\n"}};
-
-constexpr std::array kTopSections{
-    kExitStatus, Section{"EXAMPLES",
-                         "  xxl top -n 100 -k2,2n scores.txt\n"
-                         "  xxl top -n 5 --csv --key=amount:n sales.csv\n"
-                         "  xxl top -n 5 --csv --key=amount:n --least sales.csv\n"}};
-
-constexpr std::array kMergeSections{
-    kExitStatus, Section{"EXAMPLES",
-                         "  xxl merge monday.sorted tuesday.sorted -o days.sorted\n"
-                         "  xxl merge --csv --key=ts:date log-*.csv -o log.csv\n"}};
+constexpr std::array kSections{kExitStatus};
 
 constexpr std::array kCheckSections{
     Section{"EXIT STATUS",
             "  0    the file is sorted\n"
             "  1    it is not: the first record out of order is printed\n"
             "  2    an error\n"},
-    Section{"EXAMPLES",
-            "  xxl check words.sorted\n"
-            "  xxl check --csv --key=ts:date log.csv\n"}};
+};
 
 constexpr std::array kSetSections{
     Section{"WHICH OF EQUAL RECORDS",
@@ -177,18 +172,18 @@ constexpr std::array kSetSections{
             "first input that has any. With except --all, each record of another input takes away "
             "one of the first input, the first one left.\n"},
     kExitStatus,
-    Section{"EXAMPLES",
-            "  xxl union old.txt new.txt -o all.txt\n"
-            "  xxl intersect monday.txt tuesday.txt wednesday.txt\n"
-            "  xxl except --csv --key=id people.csv left.csv -o staying.csv\n"
-            "  producer | xxl except --all - seen.txt -o rest.txt\n"}};
+};
 
 CommandSpec set_command(std::string_view name, std::string_view summary,
-                        std::string_view description) {
+                        std::string_view description, std::string_view examples) {
   return {.name = name,
           .operands = "FILE FILE...",
           .summary = summary,
           .description = description,
+          .examples = examples,
+          .everyday =
+              "all format key ignore-case no-header output buffer-size explain",
+          .records = Scope::records,
           .options = set_options(),
           .sections = kSetSections};
 }
@@ -204,8 +199,15 @@ std::vector<CommandSpec> sort_like_commands() {
            "Writes the first record of each key. Without --key, records are equal if they are "
            "the same as a whole. FILEs need not be sorted. The output is in the order of the "
            "keys, or with --keep-order in that of the input.\n",
+       .examples = "  xxl uniq urls.txt -o unique.txt\n"
+                   "  xxl uniq --keep-order urls.txt -o unique.txt\n"
+                   "  xxl uniq -c words.txt | xxl top -n 20 -k1,1n\n"
+                   "  xxl uniq --csv --key=email people.csv -o people.once.csv\n"
+                   "  xxl uniq --csv --key=email --repeated people.csv\n",
+       .everyday = "count repeated once keep-order format key ignore-case output buffer-size "
+                   "explain",
        .options = uniq_options(),
-       .sections = kUniqSections},
+       .sections = kSections},
       {.name = "top",
        .operands = "[FILE]...",
        .summary = "write the records with the greatest keys",
@@ -213,34 +215,65 @@ std::vector<CommandSpec> sort_like_commands() {
            "Writes the N records with the greatest keys, the greatest first. Keys are those of "
            "xxl sort; a key with a direction of its own keeps it. Memory holds N records, so "
            "that no scratch is needed.\n",
+       .examples = "  xxl top -n 100 -k2,2n scores.txt\n"
+                   "  xxl top -n 5 --csv --key=amount:n sales.csv\n"
+                   "  xxl top -n 5 --csv --key=amount:n --least sales.csv\n"
+                   "  xxl uniq -c words.txt | xxl top -n 20 -k1,1n\n",
+       .everyday = "limit least format key field-separator skip null no-header output explain",
        .options = top_options(),
-       .sections = kTopSections},
+       .sections = kSections},
       {.name = "merge",
        .operands = "[FILE]...",
        .summary = "merge sorted files",
        .description =
            "Merges FILEs, which are sorted by the same keys, into one. A file that is not sorted "
            "is an error.\n",
+       .examples = "  xxl merge monday.sorted tuesday.sorted -o days.sorted\n"
+                   "  xxl merge -t: -k3,3n users.1 users.2\n"
+                   "  xxl merge -u seen.sorted new.sorted -o all.sorted\n"
+                   "  xxl merge --csv --key=ts:date log-*.csv -o log.csv\n",
+       .everyday = "format key reverse numeric-sort unique field-separator limit output "
+                   "buffer-size explain",
+       .records = Scope::records,
        .options = merge_options(),
-       .sections = kMergeSections},
+       .sections = kSections},
       {.name = "check",
        .operands = "[FILE]",
        .summary = "check that a file is sorted",
        .description =
            "Checks that FILE is in the order of the keys, and prints the first record that is "
-           "not. With -u, equal keys are out of order, too.\n",
+           "not. With -u, equal keys are out of order as well.\n",
+       .examples = "  xxl check words.sorted && echo in order\n"
+                   "  xxl check -t: -k3,3n users.sorted\n"
+                   "  xxl check -u -q ids.sorted\n"
+                   "  xxl check --csv --key=ts:date log.csv\n",
+       .everyday = "quiet format key reverse numeric-sort unique field-separator ignore-case "
+                   "no-header buffer-size",
+       .records = Scope::records,
        .options = check_options(),
        .sections = kCheckSections},
       set_command("union", "write the records of any of the files",
                   "Writes the records that are in any of the FILEs: each once or, with --all, as "
-                  "often as in all of them together. The output is sorted; FILEs need not be.\n"),
+                  "often as in all of them together. The output is sorted; FILEs need not be.\n",
+                  "  xxl union old.txt new.txt -o all.txt\n"
+                  "  xxl union --all monday.txt tuesday.txt wednesday.txt\n"
+                  "  xxl union --csv --key=email list1.csv list2.csv -o list.csv\n"
+                  "  producer | xxl union - seen.txt -o all.txt\n"),
       set_command("intersect", "write the records that are in all files",
                   "Writes the records that are in all FILEs, each once or, with --all, as often "
-                  "as in the file that has it least. The output is sorted; FILEs need not be.\n"),
+                  "as in the file that has it least. The output is sorted; FILEs need not be.\n",
+                  "  xxl intersect monday.txt tuesday.txt wednesday.txt\n"
+                  "  xxl intersect --all old.txt new.txt -o both.txt\n"
+                  "  xxl intersect --csv --key=id people.csv paid.csv -o paid.people.csv\n"
+                  "  producer | xxl intersect - known.txt\n"),
       set_command("except", "write the records of the first file only",
                   "Writes the records of the first FILE that are in no other one, each once. With "
-                  "--all, each record of another FILE takes away one. The output is sorted; FILEs "
-                  "need not be.\n"),
+                  "--all, each record of another FILE removes one. The output is sorted; FILEs "
+                  "need not be.\n",
+                  "  xxl except today.txt yesterday.txt -o new.txt\n"
+                  "  xxl except all.txt done.txt failed.txt -o open.txt\n"
+                  "  xxl except --csv --key=id people.csv left.csv -o staying.csv\n"
+                  "  producer | xxl except --all - seen.txt -o rest.txt\n"),
   };
 }
 

@@ -222,11 +222,8 @@ void set_records(const ParsedOptions& options, SortSpec& spec) {
   spec.keys = options.values("key");
   spec.reverse = options.has("reverse");
   const bool is_rows = text_kind(spec.format) == TextKind::rows;
-  if (is_rows && spec.reverse && spec.keys.empty() && !options.has("part-by")) {
-    throw_usage(options.command(),
-                options.command().name == "top"
-                    ? "say by which column, as in --key=amount:number"
-                    : "-r of rows needs a --key: the order of which column is to be reversed?");
+  if (is_rows && options.command().name == "top" && spec.keys.empty() && !options.has("part-by")) {
+    throw_usage(options.command(), "say by which column, as in --key=amount:number");
   }
   spec.unique = options.has("unique");
   spec.group = options.knows("by");

@@ -108,13 +108,11 @@ LineOrder line_order(const SortSpec& job) {
 }
 
 CsvOrder row_order(const SortSpec& job) {
-  if (job.reverse && job.keys.empty() && job.part_by.empty()) {
-    throw Error(ErrorCode::usage, "SortJob::reverse of rows needs keys");
-  }
   CsvOrder order;
   order.fields = fields_of_rows(job.format, given_separator(job.separator), job.quotes);
   const ColumnTypes types = column_types(order.fields);
   order.keys = parse_csv_keys(job.keys, job.reverse, types);
+  order.descending = job.reverse;
   const bool needs_key =
       !job.unique && !job.count && !job.group && !job.set_rule && !job.shuffle_seed;
   if (order.fields.json && needs_key && order.keys.empty() && job.part_by.empty()) {

@@ -480,6 +480,7 @@ TEST(CsvKeys, AgreeWithFieldsComparedOneByOne) {
   for (int i = 0; i < 2000; ++i) {
     CsvOrder order;
     order.empty_last = random.below(2) == 0;
+    order.descending = random.below(2) == 0;
     for (std::size_t k = random.below(4); k-- > 0;) {
       order.keys.push_back({{random.below(3), ""}, CsvType::text, random.below(2) == 0});
     }
@@ -511,9 +512,11 @@ TEST(CsvKeys, AgreeWithFieldsComparedOneByOne) {
       }
       if (order.keys.empty()) {
         for (std::size_t f = 0; f < std::min(x.size(), y.size()) && expected == 0; ++f) {
-          expected = compare_values(x[f], y[f], false);
+          expected = compare_values(x[f], y[f], order.descending);
         }
-        if (expected == 0) expected = x.size() <=> y.size();
+        if (expected == 0) {
+          expected = order.descending ? y.size() <=> x.size() : x.size() <=> y.size();
+        }
       }
       const std::string key_a = key_of(order, a), key_b = key_of(order, b);
       ASSERT_EQ(key_a <=> key_b, expected) << a << " | " << b;
