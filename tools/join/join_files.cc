@@ -159,7 +159,7 @@ JoinReport join_as_given(const ParsedOptions& options, const JoinSpec& join) {
 
 JoinSubject subject_of(const JoinArguments& arguments, TextKind kind, const JoinSpec& join) {
   JoinSubject subject{.inputs = {arguments.files[0], arguments.files[1]},
-                      .records = join.records,
+                      .records = join.formats,
                       .kind = shape_text(arguments),
                       .output = join.count_only ? "" : join.output,
                       .scratch_dirs = join.scratch_dirs};
