@@ -260,6 +260,18 @@ bool CsvKeys::has_empty_part(std::string_view row) const {
   });
 }
 
+std::optional<std::string> CsvKeys::first_value(std::string_view row) const {
+  FieldSpan* const spans = span_room(columns_.size());
+  const std::size_t found = collect(row, spans);
+  const KeyColumn& first = key_columns_.front();
+  if (first.span >= found) return std::nullopt;
+  const FieldSpan& field = spans[first.span];
+  if (first.values.is_empty(field) || !first.values.is_empty_or_valid(field)) return std::nullopt;
+  std::string value;
+  field.append_value(value);
+  return value;
+}
+
 std::shared_ptr<const CsvKeys> make_csv_keys(const CsvOrder& order) {
   return std::make_shared<CsvKeys>(order);
 }

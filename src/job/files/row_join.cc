@@ -28,6 +28,7 @@ constexpr std::size_t kHeaderBytes = 64 * kKiB;  // as much is read for a messag
 struct RowSide {
   CsvOrder order;
   std::shared_ptr<const CsvKeys> keys;
+  std::string key_name;                 // of the first column of the key
   std::size_t width = 0;                // 0: not known
   std::optional<bool> carriage_return;  // at the end of the first row, if there is one
 
@@ -136,11 +137,13 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, RowUse u
   if (join.syntax.header) {
     rules.keys_of_header = [own, path](std::string_view header) {
       resolve_columns(own().order, header, path);
+      own().key_name = name_of_column(own().order.keys.front().column, header, own().order.fields);
       own().make();
       return own().keys;
     };
   } else {
     own().make();
+    own().key_name = name_of_column(own().order.keys.front().column);
     rules.keys = own().keys;
   }
   rules.first_record = [own, path, has_header = join.syntax.header](std::string_view row) {
@@ -172,7 +175,7 @@ void set_parts(const RowJoin& rows, const std::shared_ptr<RowSides>& sides,
     CsvOrder order = (*sides)[0].order;
     order.keys.resize(1);
     if (!of_r) order.keys.front().column.index = 0;
-    return make_csv_keys(order);
+    return key_of_parts((*sides)[0].key_name, order);
   };
 }
 

@@ -16,11 +16,13 @@
 #include "base/quote.h"
 #include "base/units.h"
 #include "job/files/text_kind.h"
+#include "job/hive_name.h"
 #include "record/csv_keys.h"
 #include "record/csv_rows.h"
 #include "record/csv_spec.h"
 #include "record/grouped_keys.h"
 #include "record/row_fold.h"
+#include "run/part_key.h"
 
 namespace xxl {
 namespace {
@@ -32,6 +34,7 @@ struct Keys {
   std::shared_ptr<const CsvKeys> made;
   std::optional<std::size_t> fields;             // none before the first row; 0: that is malformed
   std::shared_ptr<const KeyExtractor> sorts_by;  // that, and within groups by values
+  std::string column_of_parts;
 
   void make() {
     made = make_csv_keys(order);
@@ -70,8 +73,9 @@ void part_by(const CsvKey& key, const std::shared_ptr<Keys>& keys, GeneralSortOp
     CsvOrder of_parts = keys->order;
     of_parts.keys.resize(1);
     of_parts.folds.clear();
-    return make_csv_keys(of_parts);
+    return key_of_parts(keys->column_of_parts, of_parts);
   };
+  keys->column_of_parts = name_of_column(key.column);
 }
 
 void check_no_column_is_named_count(const CsvOrder& order) {
@@ -107,6 +111,24 @@ void set_fields(Keys& keys, std::string_view first_row) {
 }
 
 }  // namespace
+
+std::string name_of_column(const CsvColumn& column, std::string_view header, FieldSyntax syntax) {
+  if (!column.name.empty()) return column.name;
+  std::string name;
+  header = without_byte_order_mark(header);
+  visit_fields(header, syntax, [&](std::size_t at, const FieldSpan& field) {
+    if (at == column.index) field.append_value(name);
+    return at < column.index;
+  });
+  return name.empty() ? std::to_string(column.index + 1) : name;
+}
+
+std::shared_ptr<const KeyExtractor> key_of_parts(const std::string& column, const CsvOrder& order) {
+  const std::shared_ptr<const CsvKeys> keys = make_csv_keys(order);
+  return std::make_shared<PartKey>(keys, [column, keys](std::string_view row) {
+    return hive_name(column, keys->first_value(row));
+  });
+}
 
 std::optional<RecordFault> fault_of(std::optional<CsvFault> fault, MalformedRows malformed,
                                     RowUse use) {
@@ -205,6 +227,10 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
     sort.keys_of_header = [keys, path = sort.inputs.front()](std::string_view header) {
       resolve_columns(keys->order, header, path);
       keys->fields = keys->order.header_columns;
+      if (!keys->order.keys.empty()) {
+        keys->column_of_parts =
+            name_of_column(keys->order.keys.front().column, header, keys->order.fields);
+      }
       keys->make();
       if (keys->order.group) keys->names_of_groups = names_of_groups(keys->order, header);
       return keys->sorts_by;
