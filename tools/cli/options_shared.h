@@ -106,6 +106,20 @@ inline constexpr OptionSpec kMaxRejects = option(
     {.scope = Scope::rows,
      .details = "Without it, more than half of all rows left out is an error."});
 
+inline constexpr OptionSpec kEscape =
+    option(kDirty, "--escape=CHAR",
+           "what follows CHAR (a backslash) is part of the field, as in dumps of MySQL",
+           {.scope = Scope::rows,
+            .details = "After it, n, t, r and 0 stand for a line feed, tab, carriage return and "
+                       "zero byte. Keys compare what is meant. New fields are written with "
+                       "escapes. --null compares fields as they are written (\\N)."});
+
+inline constexpr OptionSpec kComment = option(
+    kDirty, "--comment=PREFIX", "lines before the header that begin with PREFIX are kept before it",
+    {.scope = Scope::rows,
+     .details = "Those of the first input are written. Those of further inputs are left out and "
+                "counted in a warning."});
+
 inline constexpr OptionSpec kHelp = option(kOptions, "--help", "print this help and exit");
 
 inline constexpr OptionSpec kKey = option(

@@ -30,6 +30,7 @@ namespace {
 // The keys, once they are known: names of columns are looked up in a header.
 struct Keys {
   CsvOrder order;
+  std::optional<CsvOrder> per;  // of groups, in front of it
   std::vector<std::string> names_of_groups;
   std::shared_ptr<const CsvKeys> made;
   std::optional<std::size_t> fields;             // none before the first row; 0: that is malformed
@@ -39,6 +40,14 @@ struct Keys {
   void make() {
     made = make_csv_keys(order);
     sorts_by = made;
+    if (per) {
+      sorts_by = std::make_shared<GroupedKeys>(make_csv_keys(*per), made);
+      CsvOrder all = order;
+      all.keys.insert(all.keys.begin(), per->keys.begin(), per->keys.end());
+      if (all.fields.json) number_members(all);
+      made = make_csv_keys(all);
+      return;
+    }
     if (!order.group) {
       check_folds(order);
       check_folds_keep_key(order);
@@ -115,7 +124,7 @@ void set_fields(Keys& keys, std::string_view first_row) {
 std::string name_of_column(const CsvColumn& column, std::string_view header, FieldSyntax syntax) {
   if (!column.name.empty()) return column.name;
   std::string name;
-  header = without_byte_order_mark(header);
+  header = names_row(header, syntax);
   visit_fields(header, syntax, [&](std::size_t at, const FieldSpan& field) {
     if (at == column.index) field.append_value(name);
     return at < column.index;
@@ -211,12 +220,22 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
   const auto keys = std::make_shared<Keys>();
   keys->order = rows.order;
   keys->order.count = rows.count;
+  const bool json = rows.order.fields.json;
+  if (!rows.per.empty()) {
+    keys->per = rows.order;
+    keys->per->keys = rows.per;
+    if (json) number_members(*keys->per);
+    check_names_of_columns(*keys->per, sort.syntax.header);
+    sort.unique = sort.keys_have_groups = true;
+    sort.most_of_group = std::exchange(sort.limit, std::nullopt).value_or(1);
+  }
   if (!sort.part_by.empty()) {
     part_by(parse_csv_key(sort.part_by, rows.reverse, column_types(rows.order.fields)), keys, sort);
   }
-  if (rows.order.fields.json) {
+  if (json) {
     number_members(keys->order);
     keys->order.most_json_bytes = sort.given_memory_bytes() / kJsonPart;
+    if (keys->per) keys->per->most_json_bytes = keys->order.most_json_bytes;
     keys->fields = 0;
     if (keys->order.group) keys->names_of_groups = names_of_groups(keys->order, {});
   }
@@ -226,6 +245,7 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
   if (sort.syntax.header) {
     sort.keys_of_header = [keys, path = sort.inputs.front()](std::string_view header) {
       resolve_columns(keys->order, header, path);
+      if (keys->per) resolve_columns(*keys->per, header, path);
       keys->fields = keys->order.header_columns;
       if (!keys->order.keys.empty()) {
         keys->column_of_parts =
@@ -249,9 +269,9 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
   };
   if (!folds) return;
   sort.unique = true;
-  sort.keys_have_groups = group && std::ranges::any_of(rows.order.folds, [](const CsvFold& fold) {
-                            return needs_order_of_values(fold.kind);
-                          });
+  sort.keys_have_groups |= group && std::ranges::any_of(rows.order.folds, [](const CsvFold& fold) {
+                             return needs_order_of_values(fold.kind);
+                           });
   if (group && rows.order.keys.empty()) {
     sort.folds_to_one = true;
     sort.merge_only |= !sort.keys_have_groups;  // all are in order

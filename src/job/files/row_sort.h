@@ -16,7 +16,9 @@ namespace xxl {
 
 struct RowSort {
   CsvOrder order;
-  bool count = false;    // the number of rows of a key, as one more column
+  bool count = false;  // the number of rows of a key, as one more column
+  std::vector<CsvKey>
+      per{};             // of groups by these, the first rows, as many as the limit of the sort
   bool reverse = false;  // the direction of the key of parts, if that does not say
   RejectOptions rejects{};
 };
