@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -22,8 +23,8 @@ class ReadBack;
 //
 // Where the file system has no unnamed files, that directory is made with the first file. An
 // existing directory is exchanged with the new one, which gets its attributes, and then removed
-// with all files in it, if the caller says that it may be. Its files are made as if in the existing
-// one, so that they inherit what files there would.
+// with all files in it and in its directories NAME=VALUE, if the caller says so. Its files are made
+// as if in the existing one, so that they inherit what files there would.
 class OutputDirectory {
  public:
   // Is given the path of a directory with something in it, and throws Error unless that may be
@@ -53,6 +54,10 @@ class OutputDirectory {
   void take_up(File& file, const std::string& name);
   // Adds a file with this content.
   void add(const std::string& name, std::string_view content, ReadBack* read_back = nullptr);
+  // Moves a file that was added as `name` to `path`, NAME/NAME: into a directory in this one, which
+  // is made if there is none yet. Throws Error.
+  void move(const std::string& name, const std::string& path);
+
   // --- where several processes make it, maybe on several machines ---
 
   // The name that it has now in its parent; empty if it has none before something is added.
@@ -75,6 +80,7 @@ class OutputDirectory {
   void give_attributes_of(const File& existing) const;
   void prepare_for_files() const;
   void exchange();
+  void sync_inner() const;
   void remove_replaced();
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
 
@@ -86,6 +92,7 @@ class OutputDirectory {
   File existing_;                      // the directory that is replaced; not open: there was none
   std::optional<TempName> temp_name_;  // of directory_, or of the one that it replaced
   File directory_;                     // not open until it is made
+  std::set<std::string> inner_;        // directories in it
 };
 
 }  // namespace xxl::io

@@ -62,8 +62,20 @@ bool is_dots(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
 
-// Returns 0 or an errno value. Async-signal-safe, which opendir() is not.
-int remove_directory(int parent, const char* name) {
+int remove_directory(int parent, const char* name, bool with_inner);
+
+// A file, or a directory NAME=VALUE if `with_inner`. Returns 0 or an errno value.
+int remove_entry(int directory, const char* name, bool with_inner) {
+  if (unlinkat(directory, name, 0) == 0) return 0;
+  const int error = errno;
+  const bool is_inner =
+      with_inner && (error == EISDIR || error == EPERM) && std::strchr(name, '=') != nullptr;
+  return is_inner ? remove_directory(directory, name, false) : error;
+}
+
+// `with_inner`: with the directories NAME=VALUE in it. Returns 0 or an errno value.
+// Async-signal-safe, which opendir() is not.
+int remove_directory(int parent, const char* name, bool with_inner) {
   const int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return errno;
   fchmod(fd, S_IRWXU);  // its owner may have no right to remove files
@@ -81,10 +93,11 @@ int remove_directory(int parent, const char* name) {
         const auto* entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
         at += entry->d_reclen;
         if (is_dots(entry->d_name)) continue;
-        if (unlinkat(fd, entry->d_name, 0) == 0) {
+        const int failed = remove_entry(fd, entry->d_name, with_inner);
+        if (failed == 0) {
           removed = true;
         } else {
-          error = errno;
+          error = failed;
         }
       }
     }
@@ -94,10 +107,11 @@ int remove_directory(int parent, const char* name) {
   return error != 0 ? error : errno;
 }
 
-// A file, or a directory with files in it. Returns 0 or an errno value. Async-signal-safe.
+// A file, or a directory with files and directories NAME=VALUE in it. Returns 0 or an errno value.
+// Async-signal-safe.
 int remove_name(int directory, const char* name) {
   if (unlinkat(directory, name, 0) == 0) return 0;
-  return errno == EISDIR || errno == EPERM ? remove_directory(directory, name) : errno;
+  return errno == EISDIR || errno == EPERM ? remove_directory(directory, name, true) : errno;
 }
 
 // True for what random_name() makes, and no other name that begins and ends so.

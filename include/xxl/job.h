@@ -107,10 +107,11 @@ struct Measurements {
 
 // Malformed rows of CSV and TSV.
 struct RowFaults {
-  std::uint64_t skipped = 0;  // rows left out
-  std::uint64_t kept = 0;     // rows kept in the output; by default, those with another number of
-                              // fields than the first row
-  std::string first_fault;    // file, line and fault of the first such row
+  std::uint64_t skipped = 0;   // rows left out
+  std::uint64_t kept = 0;      // rows kept in the output; by default, those with another number of
+                               // fields than the first row
+  std::string first_fault;     // file, line and fault of the first such row
+  std::uint64_t comments = 0;  // comment lines left out: those of all inputs but the first
 };
 
 // Work of the GPUs of a job.

@@ -69,7 +69,9 @@ struct JoinJob : FileJob {
   std::string malformed;
   std::string rejects;                       // see SortJob; one file for both inputs
   std::optional<std::uint64_t> max_rejects;  // see SortJob; limit for each input
-  bool quotes = true;  // fields may be quoted; otherwise quotes are bytes, and each line is a row
+  bool quotes = true;   // fields may be quoted; otherwise quotes are bytes, and each line is a row
+  std::string escape;   // byte, as a backslash: what follows it is part of the field; or empty
+  std::string comment;  // lines before the header that begin so are kept in front of the output
   // Suffixes of column names that both sides have.
   std::array<std::string, kJoinSides> suffixes = {"_1", "_2"};
 };

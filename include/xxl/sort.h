@@ -50,8 +50,7 @@ struct SortJob : FileJob {
   std::vector<std::string> aggregates;
 
   // For lines and rows.
-  std::string separator;  // one byte, or for lines a UTF-8 character; default: blanks, a
-                          // comma for csv, a tab for tsv
+  std::string separator;  // up to 8 bytes; default: blanks, a comma for csv, a tab for tsv
   bool header = false;    // the first record of each input is a header, written once
 
   // For lines, as in sort(1).
@@ -73,7 +72,9 @@ struct SortJob : FileJob {
   std::string rejects;  // with skip: CSV file for the rows left out, with file, line and reason
   // With skip: fail if more rows are left out. Default: if more than half of all rows are.
   std::optional<std::uint64_t> max_rejects;
-  bool quotes = true;  // fields may be quoted; otherwise quotes are bytes
+  bool quotes = true;   // fields may be quoted; otherwise quotes are bytes
+  std::string escape;   // byte, as a backslash: what follows it is part of the field; or empty
+  std::string comment;  // lines before the header that begin so are kept in front of the output
 };
 
 // The plan of a sort.

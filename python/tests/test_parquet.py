@@ -201,7 +201,7 @@ def test_a_folder_of_parts_has_all_that_its_manifest_says():
     manifest = {"format": "xxl parts 1", "record": "parquet", "records": 150, "files": files}
 
     def sort():
-        with open("parts/manifest.json", "w", encoding="utf-8") as file:
+        with open("parts/_manifest.json", "w", encoding="utf-8") as file:
             json.dump(manifest, file)
         return xxl.sort_parquet("parts", "out.parquet", "row", memory=MEMORY)
 

@@ -32,11 +32,9 @@ bool is_rank_directory(const JobOptions& options, Peers& peers) {
   return gather(peers, names_directory(options.output)).front();
 }
 
-RankDirectory::RankDirectory(const JobOptions& options, Peers& peers, std::string ending,
-                             bool direct)
+RankDirectory::RankDirectory(const JobOptions& options, Peers& peers, bool direct)
     : options_(options),
       peers_(peers),
-      ending_(std::move(ending)),
       directory_(options.output, check_replaceable_parts),
       parts_(PartRules{.parts = 1}, kSectorBytes) {
   const std::string name = name_of(peers_.rank());
@@ -49,7 +47,7 @@ RankDirectory::RankDirectory(const JobOptions& options, Peers& peers, std::strin
 }
 
 std::string RankDirectory::name_of(std::size_t rank) const {
-  return part_name(rank) + ending_;
+  return part_name(rank) + part_ending(options_.record_kind);
 }
 
 void RankDirectory::reserve(std::uint64_t bytes) {

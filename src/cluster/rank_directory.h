@@ -20,10 +20,8 @@ namespace xxl {
 
 class RankDirectory {
  public:
-  // A step of all ranks. `ending`: of the names of files; `direct` asks for O_DIRECT. `options`
-  // must outlive it. Throws Error.
-  RankDirectory(const JobOptions& options, Peers& peers, std::string ending = {},
-                bool direct = true);
+  // A step of all ranks. `direct` asks for O_DIRECT. `options` must outlive it. Throws Error.
+  RankDirectory(const JobOptions& options, Peers& peers, bool direct = true);
 
   // Space for `bytes` of this rank's part, which it surely takes. Throws Error{no_space}.
   void reserve(std::uint64_t bytes);
@@ -47,7 +45,6 @@ class RankDirectory {
 
   const JobOptions& options_;
   Peers& peers_;
-  const std::string ending_;
   io::OutputDirectory directory_;
   OutputParts parts_;
   io::File file_;

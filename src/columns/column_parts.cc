@@ -9,9 +9,8 @@ constexpr std::uint64_t kUnknown = ~std::uint64_t{0};  // how large a part becom
 
 }  // namespace
 
-ColumnParts::ColumnParts(const std::string& directory, bool verify, const std::string& record,
-                         const std::string& ending)
-    : files_(directory, verify, ending) {
+ColumnParts::ColumnParts(const std::string& directory, bool verify, const std::string& record)
+    : files_(directory, verify, part_ending(record)) {
   manifest_.record = record;
 }
 

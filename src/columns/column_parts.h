@@ -14,10 +14,8 @@ namespace xxl {
 
 class ColumnParts final : public ColumnTarget {
  public:
-  // `verify`: they will be read back. `record`: of the manifest; `ending`: of the names of files.
-  // Throws Error.
-  ColumnParts(const std::string& directory, bool verify, const std::string& record,
-              const std::string& ending);
+  // `verify`: they will be read back. `record`: of the manifest. Throws Error.
+  ColumnParts(const std::string& directory, bool verify, const std::string& record);
 
   void publish(io::ReadBack* read_back) override;
 

@@ -17,9 +17,8 @@ namespace xxl {
 // Is written with PartRules of one part.
 class RankColumns final : public ColumnTarget {
  public:
-  // A step of all ranks. `ending`: of the names of files. `options` must outlive it. Throws Error.
-  RankColumns(const JobOptions& options, const std::string& ending, Peers& peers)
-      : directory_(options, peers, ending, false) {}
+  // A step of all ranks. `options` must outlive it. Throws Error.
+  RankColumns(const JobOptions& options, Peers& peers) : directory_(options, peers, false) {}
 
   // Steps of all ranks.
   void publish(io::ReadBack* /*read_back*/) override { directory_.publish(part_); }

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "run/block_packer.h"
 #include "run/compressed_bytes.h"
+#include "run/part_key.h"
 #include "run/part_sink.h"
 #include "run/sinks.h"
 
@@ -20,6 +21,8 @@ namespace {
 constexpr std::uint64_t kLeastAlignedBytes = 64 * kKiB;
 
 constexpr std::size_t kMaxPackedBlockBytes = kMiB;
+
+const std::vector<std::string> kNoDirectories;
 
 bool is_file_path(const std::string& path) {
   return path != "-" && io::OutputFile::is_replaceable(path);
@@ -65,7 +68,8 @@ void Output::open_parts(std::uint64_t bytes) {
   if (path == "-") {
     throw Error(ErrorCode::usage, "parts need a directory: give its name with --output");
   }
-  part_files_ = std::make_unique<PartFiles>(path, options_.verify);
+  part_files_ =
+      std::make_unique<PartFiles>(path, options_.verify, part_ending(options_.record_kind));
   if (bytes > free_bytes()) {
     throw Error(
         ErrorCode::no_space,
@@ -116,8 +120,9 @@ OutputParts* Output::cut_parts(std::uint64_t bytes, std::shared_ptr<const KeyExt
   if (!in_parts()) return nullptr;
   const std::uint64_t size = options_.parts != 0 ? bytes / options_.parts : options_.part_bytes;
   const bool aligned = record_bytes == 0 || size >= kLeastAlignedBytes;
-  parts_ = std::make_unique<OutputParts>(
-      PartRules{options_.parts, options_.part_bytes, std::move(key)}, aligned ? kSectorBytes : 1);
+  parts_ = std::make_unique<OutputParts>(PartRules{options_.parts, options_.part_bytes, key},
+                                         aligned ? kSectorBytes : 1);
+  part_key_ = std::move(key);
   parts_->expect(bytes);
   record_bytes_ = record_bytes;
   most_bytes_ = size == 0 ? ~std::uint64_t{0} : round_up<std::uint64_t>(size, kSectorBytes);
@@ -197,7 +202,9 @@ void Output::publish(std::uint64_t bytes, io::ReadBack* read_back) {
     finish_reserving();
     if (parts_ == nullptr) cut_parts(0, {}, record_bytes_);  // there was nothing to write
     while (parts_->lacks_parts()) parts_->cut();
-    part_files_->publish(parts_->parts(), parts_->alignment() == kSectorBytes, options_.record_kind,
+    const auto* const key = dynamic_cast<const PartKey*>(part_key_.get());
+    part_files_->publish(parts_->parts(), key != nullptr ? key->directories() : kNoDirectories,
+                         parts_->alignment() == kSectorBytes, options_.record_kind,
                          record_bytes_ == 0 ? 1 : 0, options_.key_text, read_back);
   } else if (is_file()) {
     finish_reserving();

@@ -96,8 +96,9 @@ class Output {
   std::shared_ptr<io::OutputFile> file_;
   std::unique_ptr<PartFiles> part_files_;
   std::unique_ptr<OutputParts> parts_;
-  std::size_t record_bytes_ = 0;  // of parts
-  std::uint64_t most_bytes_ = 0;  // of a part
+  std::shared_ptr<const KeyExtractor> part_key_;  // of them; null: they have none
+  std::size_t record_bytes_ = 0;                  // of parts
+  std::uint64_t most_bytes_ = 0;                  // of a part
   io::File stream_;
   std::mutex mutex_;
   std::optional<GrowingFile> space_;

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "io/file.h"
 #include "io/transfer.h"
+#include "job/hive_name.h"
 
 namespace xxl {
 namespace {
@@ -69,15 +70,27 @@ void check_size(const PartManifest::Part& part, const std::string& path) {
               path);
 }
 
-std::vector<std::string> names_in(const std::string& directory) {
+// What is in it, directories NAME=VALUE with what is in them.
+std::vector<std::string> names_in(const std::string& directory, bool with_inner = true) {
   std::error_code error;
   std::vector<std::string> names;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
-    names.push_back(entry->path().filename());
+    const std::string name = entry->path().filename();
+    names.push_back(name);
+    std::error_code ignored;
+    if (!with_inner || !parse_hive_name(name) || !entry->is_directory(ignored)) continue;
+    for (const std::string& file : names_in(entry->path(), false)) {
+      names.push_back(path_in(name, file));
+    }
   }
   if (error) throw_io_error(error.value(), "cannot list this directory", directory);
   return names;
+}
+
+// The name of the file `path` in its directory.
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
 }
 
 // A file that is called like the parts of `manifest` is one of them.
@@ -85,10 +98,10 @@ void check_all_are_known(const PartManifest& manifest, const std::string& direct
   std::set<std::string> known, endings;
   for (const PartManifest::Part& part : manifest.parts) {
     known.insert(part.file);
-    if (const auto ending = ending_of_part(part.file)) endings.insert(*ending);
+    if (const auto ending = ending_of_part(file_name(part.file))) endings.insert(*ending);
   }
   for (const std::string& name : names_in(directory)) {
-    const auto ending = ending_of_part(name);
+    const auto ending = ending_of_part(file_name(name));
     if (!ending || !endings.contains(*ending) || known.contains(name)) continue;
     throw Error(ErrorCode::bad_input,
                 "is called like a part, but is not in the manifest of its directory: move it away, "
@@ -158,7 +171,10 @@ void check_replaceable_parts(const std::string& directory) {
     throw Error(ErrorCode::io, std::string("is a directory without parts") + kWhatToDo, directory);
   }
   std::set<std::string> known{kManifestName};
-  for (const PartManifest::Part& part : manifest->parts) known.insert(part.file);
+  for (const PartManifest::Part& part : manifest->parts) {
+    known.insert(part.file);
+    known.insert(part.file.substr(0, part.file.find('/')));
+  }
   for (const std::string& name : names_in(directory)) {
     if (known.contains(name)) continue;
     throw Error(ErrorCode::io,

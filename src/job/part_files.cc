@@ -60,7 +60,8 @@ std::shared_ptr<PartFiles::PartFile> PartFiles::hold(std::size_t part, bool dire
   if (part >= kMostParts) {
     throw Error(ErrorCode::usage,
                 "would get more than " + std::to_string(kMostParts) +
-                    " parts: let them be larger (--part-bytes), or fewer (--parts)",
+                    " parts: let them be larger (--part-bytes), or fewer (--parts), or by a "
+                    "column with fewer values (--part-by)",
                 path_);
   }
   if (files_.size() <= part) files_.resize(part + 1);
@@ -123,11 +124,22 @@ std::shared_ptr<const io::File> PartFiles::file(std::size_t part, std::uint64_t 
   return {held, &held->file};
 }
 
+// Values that are different keys may have the same name: an empty text and null.
+std::string PartFiles::name_in(const std::string& directory) {
+  return path_in(directory, name_in_directory(in_directories_[directory]++) + ending_);
+}
+
 void PartFiles::add(std::size_t number, PartManifest::Part& part, bool has_checksum,
                     io::ReadBack* read_back) {
   const std::shared_ptr<PartFile> held = hold(number, false, 0);
-  part.file = name_of(number);
-  directory_.add(held->file, part.file, part.bytes, read_back);
+  const std::string name = name_of(number);
+  directory_.add(held->file, name, part.bytes, read_back);
+  if (part.file.empty()) {
+    part.file = name;
+  } else {
+    part.file = name_in(part.file);
+    directory_.move(name, part.file);
+  }
   if (!has_checksum) part.checksum = part_checksum(held->file, part.bytes);
 }
 
@@ -140,7 +152,8 @@ void PartFiles::publish(PartManifest manifest, bool has_checksums, io::ReadBack*
   directory_.publish();
 }
 
-void PartFiles::publish(const std::vector<OutputPart>& parts, bool has_checksums,
+void PartFiles::publish(const std::vector<OutputPart>& parts,
+                        const std::vector<std::string>& directories, bool has_checksums,
                         const std::string& record, std::size_t terminator_bytes,
                         const KeyText& key_text, io::ReadBack* read_back) {
   std::uint64_t records = 0, bytes = 0;
@@ -152,6 +165,7 @@ void PartFiles::publish(const std::vector<OutputPart>& parts, bool has_checksums
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::shared_ptr<PartFile> held = hold(i, false, 0);
     PartManifest::Part entry = described_part(held->file, parts[i], terminator_bytes, key_text);
+    if (i < directories.size()) entry.file = directories[i];
     add(i, entry, has_checksums, read_back);
     cut_keys(entry, parts.size());
     text.add(entry);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,7 +25,7 @@ namespace xxl {
 // The key of a record of the output, as text for the manifest.
 using KeyText = std::function<std::string(std::string_view record)>;
 
-// What the manifest says of `part`, which was written to `file`, but for its name.
+// What the manifest says of `part`, which was written to `file`, except its name.
 // `terminator_bytes` and `key_text` as PartFiles::publish().
 PartManifest::Part described_part(const io::File& file, const OutputPart& part,
                                   std::size_t terminator_bytes, const KeyText& key_text);
@@ -47,15 +48,18 @@ class PartFiles {
   std::shared_ptr<const io::File> file(std::size_t part, std::uint64_t end, bool direct,
                                        std::uint64_t most);
 
-  // Makes the directory appear, with what `manifest` says was written, but for names of files, and
+  // Makes the directory appear, with what `manifest` says was written. Its `file`s are directories
+  // in which files get names, or empty: then they get them in the directory itself. And
   // without `has_checksums` for their checksums, for which they are read. `read_back`: to verify
   // the files; null: they are not.
   void publish(PartManifest manifest, bool has_checksums, io::ReadBack* read_back);
-  // The same of records, with what `parts` says was written. `record`: the kind of records;
+  // The same of records, with what `parts` says was written, and the directories of the first of
+  // them. `record`: the kind of records;
   // `terminator_bytes`: at their ends. `key_text` may be empty: then it is the record. Parts whose
   // checksums were not noted are read for them.
-  void publish(const std::vector<OutputPart>& parts, bool has_checksums, const std::string& record,
-               std::size_t terminator_bytes, const KeyText& key_text, io::ReadBack* read_back);
+  void publish(const std::vector<OutputPart>& parts, const std::vector<std::string>& directories,
+               bool has_checksums, const std::string& record, std::size_t terminator_bytes,
+               const KeyText& key_text, io::ReadBack* read_back);
 
  private:
   struct PartFile {
@@ -77,9 +81,10 @@ class PartFiles {
   void open(std::size_t part, PartFile& file, bool direct, std::unique_lock<std::mutex>& lock);
   void let_go(std::size_t part);
   std::string name_of(std::size_t part) const;
-  // Completes the file of a part, and its entry.
+  // Completes the file of a part, and its entry, whose `file` is its directory so far.
   void add(std::size_t number, PartManifest::Part& part, bool has_checksum,
            io::ReadBack* read_back);
+  std::string name_in(const std::string& directory);
 
   std::string path_;
   const bool verify_;
@@ -90,7 +95,8 @@ class PartFiles {
   std::condition_variable changed_;
   std::vector<std::unique_ptr<PartFile>> files_;  // null: nothing was written to it
   std::size_t open_ = 0;
-  std::list<std::size_t> idle_;  // the one that was used last is at the end
+  std::list<std::size_t> idle_;                        // the one that was used last is at the end
+  std::map<std::string, std::size_t> in_directories_;  // files of each, when they are published
 };
 
 }  // namespace xxl

@@ -75,6 +75,20 @@ std::uint64_t checksum_of(const Json& json, std::string_view prefix) {
   return checksum;
 }
 
+bool is_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(kNotInNames) == std::string::npos;
+}
+
+// A name, or one in a directory NAME=VALUE.
+bool is_in_directory(std::string_view file) {
+  const std::size_t slash = file.find('/');
+  if (slash == file.npos) return is_name(file);
+  const std::string_view directory = file.substr(0, slash);
+  return is_name(directory) && directory.find('=') != directory.npos &&
+         is_name(file.substr(slash + 1));
+}
+
 PartManifest::Part part_of(const Json& json) {
   PartManifest::Part part;
   part.file = text_of(json, "file");
@@ -85,9 +99,9 @@ PartManifest::Part part_of(const Json& json) {
     if (json.contains("last_key")) part.last_key = text_of(json, "last_key");
   }
   part.checksum = checksum_of(json, kOfPart);
-  const bool is_plain = !part.file.empty() && part.file != "." && part.file != ".." &&
-                        part.file.find_first_of(kNotInNames) == std::string::npos;
-  if (!is_plain) throw Fault("'file' is not the name of a file in the directory");
+  if (!is_in_directory(part.file)) {
+    throw Fault("'file' is not the name of a file in the directory");
+  }
   return part;
 }
 
@@ -137,8 +151,9 @@ void check_total(const Json& json, const char* name, std::uint64_t sum) {
 
 bool can_have(const std::string& kind, std::uint64_t records, std::uint64_t bytes) {
   if (kind == "parquet" || kind == "arrow") return true;
-  if (kind == "lines" || kind == "csv" || kind == "tsv" || kind == "jsonl")
+  if (kind == "lines" || kind == "csv" || kind == "tsv" || kind == "jsonl") {
     return records <= bytes;  // with their ends
+  }
   try {
     const std::size_t record_bytes = parse_record_format(kind).record_bytes;
     return bytes / record_bytes == records && bytes % record_bytes == 0;
@@ -265,11 +280,22 @@ std::string part_name(std::size_t part) {
   return std::string(kPartPrefix) + digits;
 }
 
+std::string name_in_directory(std::size_t number) {
+  return std::string(kPartPrefix) + std::to_string(number);
+}
+
+std::string part_ending(std::string_view record) {
+  if (record == "lines") return ".txt";
+  const bool has_its_own = record == "csv" || record == "tsv" || record == "jsonl" ||
+                           record == "parquet" || record == "arrow";
+  return has_its_own ? "." + std::string(record) : "";
+}
+
 std::optional<std::string> ending_of_part(std::string_view name) {
   if (!name.starts_with(kPartPrefix)) return std::nullopt;
   name.remove_prefix(kPartPrefix.size());
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
-  if (digits < kPartDigits) return std::nullopt;
+  if (digits == 0) return std::nullopt;
   return std::string(name.substr(digits));
 }
 

@@ -1,4 +1,4 @@
-// What a directory of parts says about its files (docs/internals/parts.md): manifest.json.
+// What a directory of parts says about its files (docs/internals/parts.md): _manifest.json.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace xxl {
 
-inline constexpr const char* kManifestName = "manifest.json";
+// Other programs do not read files as data whose names begin with '_'.
+inline constexpr const char* kManifestName = "_manifest.json";
 
 // Whose names sort.
 inline constexpr std::size_t kMostParts = 100'000;
@@ -23,12 +24,12 @@ inline constexpr std::uint64_t kMostManifestBytes = (kMostParts + 1) * 1024;
 // The most bytes of a key in a manifest. With more than kMostPartsOfLongKeys parts, keys are short:
 // the manifest must not exceed kMostManifestBytes, and JSON may need six bytes for one.
 inline constexpr std::size_t kMostKeyBytes = 256;
-inline constexpr std::size_t kShortKeyBytes = 64;
-inline constexpr std::size_t kMostPartsOfLongKeys = 30'000;
+inline constexpr std::size_t kShortKeyBytes = 40;
+inline constexpr std::size_t kMostPartsOfLongKeys = 25'000;
 
 struct PartManifest {
   struct Part {
-    std::string file;  // its name in the directory
+    std::string file;  // its path in the directory: maybe in one of its own, NAME=VALUE
     std::uint64_t records = 0;
     std::uint64_t bytes = 0;
     std::string first_key;  // of its records; empty if there are none
@@ -63,6 +64,10 @@ class ManifestText {
 
 // The name of the file of a part, by its number, without an ending.
 std::string part_name(std::size_t part);
+// The name of a file in a directory of its own, NAME=VALUE, that has `number` files already.
+std::string name_in_directory(std::size_t number);
+// The ending that `record`, a kind of records, gives to such names: .csv. Empty for binary records.
+std::string part_ending(std::string_view record);
 // The ending of such a name; none for other names.
 std::optional<std::string> ending_of_part(std::string_view name);
 

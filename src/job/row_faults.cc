@@ -89,7 +89,7 @@ void RowFaultLog::set_first(std::uint64_t order, const std::string& path, std::u
 
 RowFaults RowFaultLog::faults() const {
   std::lock_guard lock(mutex_);
-  return {.skipped = skipped_, .kept = kept_, .first_fault = first_};
+  return {.skipped = skipped_, .kept = kept_, .first_fault = first_, .comments = comments_};
 }
 
 // (With several ranks, the rows may be those of others.)

@@ -86,6 +86,8 @@ class RowFaultLog {
     if (skips && counts_now_ && is_too_many(count)) throw_too_many();
   }
 
+  void drop_comments(std::uint64_t count) { comments_ += count; }
+
   std::uint64_t skipped() const { return skipped_; }
   RowFaults faults() const;
   // Throws Error{bad_input} if of all rows more were left out, `skipped` of them, than may be;
@@ -108,6 +110,7 @@ class RowFaultLog {
   bool counts_now_ = true;
   std::atomic<std::uint64_t> skipped_{0};
   std::atomic<std::uint64_t> kept_{0};
+  std::uint64_t comments_ = 0;
   std::atomic<std::uint64_t> first_order_{~std::uint64_t{0}};
   mutable std::mutex mutex_;
   std::string first_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
 
@@ -20,7 +21,7 @@ bool CsvJoinRows::is_key(JoinSide side, std::size_t column) const {
 void CsvJoinRows::append_field_of(const RowFields& fields, std::size_t column,
                                   std::string& row) const {
   if (column < fields.size() && (filler_.empty() || !fields[column].content.empty())) {
-    row.append(fields[column].raw());
+    copy_field(fields[column], format_.fields, row);
   } else {
     row.append(filler_);
   }
@@ -29,7 +30,7 @@ void CsvJoinRows::append_field_of(const RowFields& fields, std::size_t column,
 void CsvJoinRows::append_key(JoinSide side, const RowFields& fields, std::string& row) const {
   bool first = true;
   for (const std::size_t column : keys_of(side)) {
-    if (!first) row.push_back(format_.fields.separator);
+    if (!first) format_.fields.separator.append_to(row);
     first = false;
     append_field_of(fields, column, row);
   }
@@ -37,9 +38,10 @@ void CsvJoinRows::append_key(JoinSide side, const RowFields& fields, std::string
 
 void CsvJoinRows::append_others(JoinSide side, const RowFields& fields, std::string& row) const {
   const std::size_t width = std::max(format_.widths[static_cast<std::size_t>(side)], fields.size());
+  bool first = side == JoinSide::r && keys_of(side).empty();
   for (std::size_t column = 0; column < width; ++column) {
     if (is_key(side, column)) continue;
-    row.push_back(format_.fields.separator);
+    if (!std::exchange(first, false)) format_.fields.separator.append_to(row);
     append_field_of(fields, column, row);
   }
 }
@@ -47,7 +49,7 @@ void CsvJoinRows::append_others(JoinSide side, const RowFields& fields, std::str
 void CsvJoinRows::append_filler(JoinSide side, std::string& row) const {
   for (std::size_t column = 0; column < format_.widths[static_cast<std::size_t>(side)]; ++column) {
     if (is_key(side, column)) continue;
-    row.push_back(format_.fields.separator);
+    format_.fields.separator.append_to(row);
     row.append(filler_);
   }
 }
@@ -96,16 +98,16 @@ struct Name {
 
 const Name kMissing;
 
-std::vector<Name> names_of(std::string_view header, FieldSyntax syntax) {
+std::vector<Name> names_of(std::string_view header, const FieldSyntax& syntax) {
   RowFields fields;
-  fields.parse(without_byte_order_mark(header), syntax);
+  fields.parse(names_row(header, syntax), syntax);
   if (fields.fault()) {
     throw Error(ErrorCode::bad_input, "the header is malformed: " + fields.fault().describe());
   }
   std::vector<Name> names;
   for (const FieldSpan& field : fields) {
     Name& name = names.emplace_back();
-    name.raw = field.raw();
+    copy_field(field, syntax, name.raw);
     field.append_value(name.value);
   }
   return names;
@@ -136,8 +138,9 @@ std::string joined_header(const CsvRowFormat& format,
   std::unordered_map<std::string, unsigned> written;  // how many columns have a name
   std::vector<std::string> made;                      // the names with a suffix
   std::string row;
+  if (headers[0]) row.append(*headers[0], 0, comment_bytes(*headers[0], format.fields));
   for (const std::size_t column : format.key_columns[key_side]) {
-    if (!written.empty()) row.push_back(format.fields.separator);
+    if (!written.empty()) format.fields.separator.append_to(row);
     const Name& name = column < names[key_side].size() ? names[key_side][column] : kMissing;
     row.append(name.raw);
     key_names.insert(name.value);
@@ -147,7 +150,7 @@ std::string joined_header(const CsvRowFormat& format,
     for (std::size_t column = 0; column < names[side].size(); ++column) {
       if (is_key[side][column]) continue;
       const Name& name = names[side][column];
-      row.push_back(format.fields.separator);
+      if (!written.empty()) format.fields.separator.append_to(row);
       if (others[1 - side].contains(name.value) ||
           (side != key_side && key_names.contains(name.value))) {
         made.push_back(name.value + suffixes[side]);

@@ -83,25 +83,21 @@ void append_moment(const Moment& moment, std::string& key) {
   if (has_fraction) append_big_endian(moment.nanoseconds, 4, key);
 }
 
-// Appends the text of a field in pieces, with quotes halved, by append(piece).
+// Appends the value of a field in pieces, by append(piece).
 template <class Append>
 void append_in_pieces(const FieldSpan& field, KeyStretch& stretch, bool whole_characters,
                       Append&& append) {
   std::string_view rest = field.content;
   while (!rest.empty() && stretch.wants_more()) {
-    std::string_view piece = stretch.piece_of(rest);
-    const std::size_t quote = field.escaped ? piece.find(kQuote) : piece.npos;
-    if (quote != piece.npos) {
-      piece = piece.substr(0, quote + 1);
-    } else if (whole_characters && piece.size() < rest.size() && starts_pair(piece.back()) &&
-               rest[piece.size()] != kQuote) {
-      piece = rest.substr(0, piece.size() + 1);
+    std::string_view piece = field.take_piece(rest, stretch.piece_of(rest).size());
+    if (whole_characters && !rest.empty() && starts_pair(piece.back()) && (rest[0] & 0x80) != 0) {
+      piece = {piece.data(), piece.size() + 1};
+      rest.remove_prefix(1);
     }
     const std::size_t from = stretch.key().size();
     append(piece);
     delimit_byte_string(stretch.key(), from, false);
     stretch.take();
-    rest.remove_prefix(piece.size() + (quote != piece.npos ? 1 : 0));  // one of two quotes
   }
 }
 
@@ -123,6 +119,10 @@ void append_length(std::size_t length, std::string& key) {
 // Digits become '0', their number without leading zeros, and themselves: so they compare as a
 // number where digits stand among the other bytes.
 void append_natural(const FieldSpan& field, KeyStretch& stretch) {
+  if (field.escape != '\0') {
+    std::string room;
+    return append_natural({.content = field.value(room)}, stretch);
+  }
   std::string& key = stretch.key();
   std::string_view rest = field.content;
   while (!rest.empty() && stretch.wants_more()) {
@@ -132,8 +132,8 @@ void append_natural(const FieldSpan& field, KeyStretch& stretch) {
     std::string_view part = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
     rest.remove_prefix(part.size());
     if (!digits) {
-      append_in_pieces({part, field.quoted, field.escaped}, stretch, false,
-                       [&key](std::string_view piece) { key += piece; });
+      append_in_pieces({.content = part, .quoted = field.quoted, .escaped = field.escaped}, stretch,
+                       false, [&key](std::string_view piece) { key += piece; });
       continue;
     }
     part.remove_prefix(std::min(part.find_first_not_of('0'), part.size()));
@@ -150,10 +150,8 @@ void append_natural(const FieldSpan& field, KeyStretch& stretch) {
 }
 
 void append_version(const FieldSpan& field, KeyStretch& stretch) {
-  if (!field.escaped) return append_version_key(field.content, stretch);
-  std::string value;
-  field.append_value(value);
-  append_version_key(value, stretch);
+  std::string room;
+  append_version_key(field.value(room), stretch);
 }
 
 // The first byte says what JSON has there, in the order of its kinds.
@@ -215,6 +213,12 @@ std::string advice_on(std::string_view content, CsvType type, bool has_format) {
   return " (it may need a format, as in number:1.234,56)";
 }
 
+// Valid until the next call on this thread.
+std::string_view value_of(const FieldSpan& field) {
+  thread_local std::string room;
+  return field.value(room);
+}
+
 }  // namespace
 
 void append_text(const FieldSpan& field, KeyStretch& stretch) {
@@ -244,11 +248,9 @@ bool ColumnValues::is_empty(const FieldSpan& field) const {
     return (text.empty() && !may_be_empty) ||
            std::find(nulls_.begin(), nulls_.end(), text) != nulls_.end();
   };
-  if (nulls_.empty() || !field.escaped) {
-    return is_null(is_text_ ? field.content : trim_blanks(field.content));
-  }
-  std::string value;
-  field.append_value(value);
+  std::string room;
+  const bool as_written = nulls_.empty() || field.escape != '\0';  // \N is not N
+  const std::string_view value = as_written ? field.content : field.value(room);
   return is_null(is_text_ ? value : trim_blanks(value));
 }
 
@@ -285,7 +287,7 @@ bool ColumnValues::append(const FieldSpan& field, KeyStretch& stretch) const {
       append_json(field, stretch);
       return true;
     case CsvType::date: {
-      const std::optional<Moment> moment = moment_in(field.content);
+      const std::optional<Moment> moment = moment_in(value_of(field));
       if (moment) {
         append_moment(*moment, stretch.key());
         stretch.take();
@@ -296,19 +298,19 @@ bool ColumnValues::append(const FieldSpan& field, KeyStretch& stretch) const {
     case CsvType::integer:
       break;
   }
-  const std::optional<Decimal> number = number_in(field.content);
+  const std::optional<Decimal> number = number_in(value_of(field));
   if (number && stretch.wants_more()) append_number(*number, stretch);
   return number.has_value();
 }
 
 bool ColumnValues::is_empty_or_valid(const FieldSpan& field) const {
   if (is_text_ || is_empty(field)) return true;
-  if (type_ == CsvType::date) return moment_in(field.content).has_value();
-  return number_in(field.content).has_value();
+  if (type_ == CsvType::date) return moment_in(value_of(field)).has_value();
+  return number_in(value_of(field)).has_value();
 }
 
 std::optional<Decimal> ColumnValues::number(const FieldSpan& field) const {
-  return number_in(field.content);
+  return number_in(value_of(field));
 }
 
 std::string ColumnValues::written(const std::string& number) const {

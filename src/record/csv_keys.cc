@@ -55,7 +55,8 @@ std::vector<JsonMembers::Path> paths_of(const CsvOrder& order,
 }
 
 // The value of the field of `column`; empty where there is none.
-std::string_view field_content(std::string_view row, FieldSyntax syntax, std::size_t column) {
+std::string_view field_content(std::string_view row, const FieldSyntax& syntax,
+                               std::size_t column) {
   std::string_view content;
   visit_fields(row, syntax, [&](std::size_t at, const FieldSpan& field) {
     if (at == column) content = field.content;
@@ -76,10 +77,7 @@ CsvKeys::CsvKeys(const CsvOrder& order)
                   .last = true,
                   .marked = order.descending != order.empty_last,
                   .column = {}} {
-  const char separator = syntax_.separator;
-  if (separator == kQuote || separator == '\n' || separator == '\r' || separator == '\0') {
-    throw Error(ErrorCode::usage, "quotes, line ends and zero bytes cannot separate columns");
-  }
+  check_syntax(syntax_);
   XXL_CHECK(first_named(order) == nullptr);
   for (const CsvKey& key : order.keys) columns_.push_back(key.column.index);
   for (const CsvFold& fold : order.folds) columns_.push_back(fold.column.index);
@@ -260,6 +258,18 @@ bool CsvKeys::has_empty_part(std::string_view row) const {
   });
 }
 
+std::optional<std::string> CsvKeys::first_value(std::string_view row) const {
+  FieldSpan* const spans = span_room(columns_.size());
+  const std::size_t found = collect(row, spans);
+  const KeyColumn& first = key_columns_.front();
+  if (first.span >= found) return std::nullopt;
+  const FieldSpan& field = spans[first.span];
+  if (first.values.is_empty(field) || !first.values.is_empty_or_valid(field)) return std::nullopt;
+  std::string value;
+  field.append_value(value);
+  return value;
+}
+
 std::shared_ptr<const CsvKeys> make_csv_keys(const CsvOrder& order) {
   return std::make_shared<CsvKeys>(order);
 }
@@ -280,7 +290,7 @@ std::string key_text(const CsvOrder& order, std::string_view row) {
   }
   std::string text;
   for (std::size_t i = 0; i < order.keys.size(); ++i) {
-    if (!text.empty()) text += order.fields.separator;
+    if (!text.empty()) order.fields.separator.append_to(text);
     text += order.fields.json ? members[i].content
                               : field_content(row, order.fields, order.keys[i].column.index);
   }

@@ -54,6 +54,8 @@ class CsvKeys : public KeyExtractor {
   std::optional<CsvFault> check(std::string_view row, std::size_t fields = 0) const;
   // Whether a field of the key is missing, empty or not of its type.
   bool has_empty_part(std::string_view row) const;
+  // The value of the first column of the key; none if it is missing, empty or not of its type.
+  std::optional<std::string> first_value(std::string_view row) const;
 
  private:
   struct KeyColumn {

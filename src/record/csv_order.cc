@@ -80,7 +80,7 @@ std::string advice_on_missing(const std::vector<std::string>& names) {
 
 void resolve_columns(CsvOrder& order, std::string_view header, std::string_view path) {
   RowFields fields;
-  fields.parse(without_byte_order_mark(header), order.fields);
+  fields.parse(names_row(header, order.fields), order.fields);
   if (fields.fault()) {
     throw Error(ErrorCode::bad_input, "the header is malformed: " + fields.fault().describe(), path,
                 0);
@@ -215,7 +215,7 @@ std::vector<CsvKey> keys_within_groups(const CsvOrder& order) {
 
 std::vector<std::string> names_of_groups(const CsvOrder& order, std::string_view header) {
   RowFields fields;
-  if (!order.fields.json) fields.parse(without_byte_order_mark(header), order.fields);
+  if (!order.fields.json) fields.parse(names_row(header, order.fields), order.fields);
   const auto name_at = [&](const CsvColumn& column) {
     if (order.fields.json) return column.name;
     std::string name;

@@ -1,9 +1,11 @@
 #include "record/csv_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "record/digits.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -183,31 +185,86 @@ std::string RowFault::describe() const {
   return {};
 }
 
-void FieldSpan::append_value(std::string& out) const {
-  if (!escaped) {
-    out.append(content);
-    return;
+namespace {
+
+constexpr std::string_view kEscapedLetters = "ntr0";
+constexpr std::string_view kEscapedBytes("\n\t\r\0", 4);
+
+}  // namespace
+
+std::string_view FieldSpan::take_piece(std::string_view& rest, std::size_t most) const {
+  std::string_view piece = rest.substr(0, most);
+  std::size_t passed = piece.size();
+  if (escaped && escape != '\0' && rest.size() > 1 && rest[0] == escape) {
+    const std::size_t letter = kEscapedLetters.find(rest[1]);
+    piece = letter == rest.npos ? rest.substr(1, 1) : kEscapedBytes.substr(letter, 1);
+    passed = 2;
+  } else if (escaped) {
+    const char quote = quoted ? kQuote : escape;
+    const std::size_t mark = find_either(piece, 0, quote, escape == '\0' ? quote : escape);
+    if (mark != piece.npos) {
+      const bool is_escape = piece[mark] == escape && mark > 0;
+      piece = piece.substr(0, mark + (is_escape ? 0 : 1));
+      // One of two quotes.
+      passed = piece.size() + (quoted && piece.back() == kQuote && !is_escape ? 1 : 0);
+    }
   }
-  std::string_view rest = content;
-  for (std::size_t quote; (quote = rest.find(kQuote)) != rest.npos; rest.remove_prefix(quote + 2)) {
-    out.append(rest.substr(0, quote + 1));
-  }
-  out.append(rest);
+  rest.remove_prefix(std::min(passed, rest.size()));
+  return piece;
 }
 
-RowFault count_fields(std::string_view row, FieldSyntax syntax, std::size_t& count) {
+void FieldSpan::append_value(std::string& out) const {
+  constexpr std::size_t kAll = ~std::size_t{0};
+  for (std::string_view rest = content; !rest.empty();) out.append(take_piece(rest, kAll));
+}
+
+std::string_view FieldSpan::value(std::string& room) const {
+  if (!escaped) return content;
+  room.clear();
+  append_value(room);
+  return room;
+}
+
+bool AnyMarks::passes_escape(std::size_t& at, FieldSpan& field) const {
+  if (syntax_.escape == '\0' || row_[at] != syntax_.escape) return false;
+  field.escaped = true;
+  field.escape = syntax_.escape;
+  at = std::min(at + 2, row_.size());
+  return true;
+}
+
+std::size_t AnyMarks::find(std::size_t from, FieldSpan& field) const {
+  while (from < row_.size() && !(syntax_.quotes && row_[from] == kQuote) && !is_separator(from)) {
+    if (!passes_escape(from, field)) ++from;
+  }
+  return from;
+}
+
+std::size_t AnyMarks::find_close(std::size_t from, FieldSpan& field) const {
+  while (from < row_.size()) {
+    if (passes_escape(from, field)) continue;
+    if (row_[from++] != kQuote) continue;
+    if (from == row_.size() || row_[from] != kQuote) return from - 1;
+    field.escaped = true;
+    ++from;
+  }
+  return row_.npos;
+}
+
+RowFault count_fields(std::string_view row, const FieldSyntax& syntax, std::size_t& count) {
   count = count_plain_fields(row, syntax);
   if (count != 0) return {};
   return visit_fields(row, syntax,
                       [&count](std::size_t, const FieldSpan&) { return ++count != 0; });
 }
 
-std::size_t count_plain_fields(std::string_view row, FieldSyntax syntax) {
+std::size_t count_plain_fields(std::string_view row, const FieldSyntax& syntax) {
+  if (!syntax.is_plain()) return 0;
   row = without_line_end(row);
-  const char quote = syntax.quotes ? kQuote : syntax.separator;
+  const char separator = syntax.separator.first(), quote = syntax.quotes ? kQuote : separator;
   std::size_t fields = 1, at = 0;
 #ifdef __SSE2__
-  const __m128i separators = _mm_set1_epi8(syntax.separator), quotes = _mm_set1_epi8(quote);
+  const __m128i separators = _mm_set1_epi8(separator), quotes = _mm_set1_epi8(quote);
   constexpr std::size_t kStep = 16, kMostSteps = 255;  // each byte of a count holds as many
   while (row.size() - at >= kStep) {
     __m128i count = _mm_setzero_si128(), found = count;
@@ -224,12 +281,12 @@ std::size_t count_plain_fields(std::string_view row, FieldSyntax syntax) {
 #endif
   for (; at < row.size(); ++at) {
     if (syntax.quotes && row[at] == kQuote) return 0;
-    fields += row[at] == syntax.separator ? 1 : 0;
+    fields += row[at] == separator ? 1 : 0;
   }
   return fields;
 }
 
-void RowFields::parse(std::string_view row, FieldSyntax syntax) {
+void RowFields::parse(std::string_view row, const FieldSyntax& syntax) {
   fields_.clear();
   fault_ = visit_fields(row, syntax, [this](std::size_t, const FieldSpan& field) {
     fields_.push_back(field);
@@ -262,15 +319,51 @@ std::size_t RowSplitter::find_quote(std::string_view piece, std::size_t from) {
   return from + searched.size();
 }
 
+// The same where quotes may be escaped.
+std::size_t RowSplitter::find_quote_escaping(std::string_view piece, std::size_t from) {
+  for (; from < piece.size(); ++from) {
+    const char next = piece[from];
+    given_up_ = line_end_ != kNone && passed_ + from - line_end_ >= most_open_;
+    if (given_up_) return from;
+    if (next == terminator_ && line_end_ == kNone) line_end_ = passed_ + from;
+    if (!escaped_ && next == kQuote) {
+      state_ = RowState::closed;
+      return from + 1;
+    }
+    escaped_ = !escaped_ && next == fields_.escape;
+  }
+  return from;
+}
+
+// Of a separator, of which matched_ bytes are known. A separator may begin within another one that
+// turns out to be none.
+bool RowSplitter::ends_separator(char next) {
+  const std::string_view separator = fields_.separator.bytes();
+  while (separator[matched_] != next) {
+    if (matched_ == 0) return false;
+    const std::string_view seen = separator.substr(0, matched_);
+    do {
+      --matched_;
+    } while (!seen.ends_with(separator.substr(0, matched_)));
+  }
+  if (++matched_ < separator.size()) return false;
+  matched_ = 0;
+  return true;
+}
+
 // Behind a quote in a quoted field, which may have closed it. False if it did not, properly.
 bool RowSplitter::pass_quote(char next) {
   if (state_ == RowState::closed_return) return false;
-  if (next == kQuote) {
+  if (next == fields_.separator.bytes()[matched_]) {
+    if (ends_separator(next)) {
+      state_ = RowState::plain;
+      at_field_ = true;
+      line_end_ = kNone;
+    }
+  } else if (matched_ != 0) {
+    return false;
+  } else if (next == kQuote) {
     state_ = RowState::quoted;
-  } else if (next == separator_) {
-    state_ = RowState::plain;
-    at_field_ = true;
-    line_end_ = kNone;
   } else if (next == '\r') {
     state_ = RowState::closed_return;
   } else {
@@ -279,29 +372,57 @@ bool RowSplitter::pass_quote(char next) {
   return true;
 }
 
+// Outside quotes, in a plain syntax: to the next terminator, or behind the next quote.
+std::size_t RowSplitter::pass_plain(std::string_view piece, std::size_t from) {
+  const char separator = fields_.separator.first();
+  const std::size_t mark = find_either(piece, from, kQuote, terminator_);
+  if (mark == piece.npos) {
+    at_field_ = piece.back() == separator;
+    return piece.size();
+  }
+  if (piece[mark] == terminator_) return mark;
+  const bool opens = mark == from ? at_field_ : piece[mark - 1] == separator;
+  state_ = opens ? RowState::quoted : RowState::skipping;
+  return mark + 1;
+}
+
+// The same in any.
+std::size_t RowSplitter::pass_any(std::string_view piece, std::size_t from) {
+  for (; from < piece.size(); ++from) {
+    const char next = piece[from];
+    const bool was_escaped = std::exchange(escaped_, false);
+    if (!was_escaped && next == terminator_) return from;
+    if (!was_escaped && fields_.quotes && next == kQuote) {
+      state_ = at_field_ ? RowState::quoted : RowState::skipping;
+      matched_ = 0;
+      return from + 1;
+    }
+    escaped_ = !was_escaped && fields_.escape != '\0' && next == fields_.escape;
+    if (was_escaped || escaped_) {
+      at_field_ = false;
+      matched_ = 0;
+    } else {
+      at_field_ = ends_separator(next);
+    }
+  }
+  return from;
+}
+
 std::optional<RowSplitter::Row> RowSplitter::next(std::string_view piece, bool at_end) {
+  const bool is_plain = fields_.is_plain();
   for (std::size_t at = 0; at < piece.size();) {
     switch (state_) {
-      case RowState::plain: {
-        const std::size_t mark = find_either(piece, at, kQuote, terminator_);
-        if (mark == piece.npos) {
-          at_field_ = piece.back() == separator_;
-          at = piece.size();
-          break;
-        }
-        if (piece[mark] == terminator_) return finish(passed_ + mark, true);
-        const bool opens = mark == at ? at_field_ : piece[mark - 1] == separator_;
-        state_ = opens ? RowState::quoted : RowState::skipping;
-        at = mark + 1;
+      case RowState::plain:
+        at = is_plain ? pass_plain(piece, at) : pass_any(piece, at);
+        if (state_ == RowState::plain && at < piece.size()) return finish(passed_ + at, true);
         break;
-      }
       case RowState::quoted:
-        at = find_quote(piece, at);
+        at = fields_.escape == '\0' ? find_quote(piece, at) : find_quote_escaping(piece, at);
         if (given_up_) return finish(line_end_, true);
         break;
       case RowState::closed:
       case RowState::closed_return:
-        if (piece[at] == terminator_) return finish(passed_ + at, true);
+        if (piece[at] == terminator_ && matched_ == 0) return finish(passed_ + at, true);
         if (pass_quote(piece[at])) {
           ++at;
           break;
@@ -325,23 +446,42 @@ std::optional<RowSplitter::Row> RowSplitter::next(std::string_view piece, bool a
 }
 
 RowSplitter::Row RowSplitter::finish(std::size_t size, bool terminated) {
-  *this = RowSplitter(separator_, terminator_, most_open_);
+  *this = RowSplitter(fields_, terminator_, most_open_);
   return {size, terminated};
 }
 
-void append_field(std::string_view value, FieldSyntax syntax, std::string& out) {
-  const bool plain = std::none_of(value.begin(), value.end(), [syntax](char c) {
-    return c == syntax.separator || (syntax.quotes && c == kQuote) || c == '\n' || c == '\r';
+namespace {
+
+void append_escaped(std::string_view value, const FieldSyntax& syntax, std::string& out) {
+  for (const char c : value) {
+    const std::size_t letter = kEscapedBytes.find(c);
+    if (letter != value.npos) {
+      out.append({syntax.escape, kEscapedLetters[letter]});
+      continue;
+    }
+    const bool is_mark =
+        c == syntax.escape || c == syntax.separator.first() || (syntax.quotes && c == kQuote);
+    if (is_mark) out.push_back(syntax.escape);
+    out.push_back(c);
+  }
+}
+
+}  // namespace
+
+void append_field(std::string_view value, const FieldSyntax& syntax, std::string& out) {
+  if (syntax.escape != '\0') return append_escaped(value, syntax, out);
+  const bool has_mark = std::any_of(value.begin(), value.end(), [&syntax](char c) {
+    return (syntax.quotes && c == kQuote) || c == '\n' || c == '\r';
   });
-  if (!plain && !syntax.quotes) {
+  if (!has_mark && syntax.separator.find_in(value) == value.npos && can_go_on(value, syntax)) {
+    out.append(value);
+    return;
+  }
+  if (!syntax.quotes) {
     throw Error(
         ErrorCode::usage,
         quote_name_always(value) +
             ": has a separator or a line end in it, so it cannot be a field without quotes");
-  }
-  if (plain) {
-    out.append(value);
-    return;
   }
   out.push_back(kQuote);
   for (const char c : value) {
@@ -351,10 +491,53 @@ void append_field(std::string_view value, FieldSyntax syntax, std::string& out) 
   out.push_back(kQuote);
 }
 
-bool have_same_names(std::string_view a, std::string_view b, FieldSyntax syntax) {
-  const auto names_of = [syntax](std::string_view header) {
+void copy_field(const FieldSpan& field, const FieldSyntax& syntax, std::string& out) {
+  if (syntax.is_plain() || field.quoted || can_go_on(field.content, syntax)) {
+    out.append(field.raw());
+    return;
+  }
+  std::string room;
+  append_field(field.value(room), syntax, out);
+}
+
+bool can_go_on(std::string_view row, const FieldSyntax& syntax) {
+  if (syntax.is_plain()) return true;
+  if (syntax.escape != '\0') {
+    const std::size_t last = row.find_last_not_of(syntax.escape);
+    const std::size_t escapes = row.size() - (last == row.npos ? 0 : last + 1);
+    if (escapes % 2 != 0) return false;
+  }
+  const std::string_view separator = syntax.separator.bytes();
+  const std::string_view end = row.substr(row.size() - std::min(row.size(), separator.size() - 1));
+  return std::string(end).append(separator).find(separator) == end.size();
+}
+
+void check_syntax(const FieldSyntax& syntax) {
+  constexpr std::string_view kNone("\"\r\n\0", 4);
+  const std::string_view separator = syntax.separator.bytes();
+  if (separator.empty() || separator.find_first_of(kNone) != separator.npos) {
+    throw Error(ErrorCode::usage, "quotes, line ends and zero bytes cannot separate columns");
+  }
+  const std::string_view comment = syntax.comment.bytes();
+  if (comment.find_first_of(kNone) != comment.npos || comment.find(separator) != comment.npos) {
+    throw Error(ErrorCode::usage, "comments cannot begin with quotes, line ends or a separator");
+  }
+  const char escape = syntax.escape;
+  if (escape == '\0') return;
+  const bool is_word = (escape & 0x80) != 0 || is_letter(escape) || is_digit(escape);
+  if (is_word || escape == ' ' || kNone.find(escape) != kNone.npos ||
+      separator.find(escape) != separator.npos) {
+    throw Error(ErrorCode::usage, "--escape is a mark such as '\\' that is not in the separator");
+  }
+  if (kEscapedLetters.find(separator.front()) != kEscapedLetters.npos) {
+    throw Error(ErrorCode::usage, "with --escape, the separator cannot begin with n, t, r or 0");
+  }
+}
+
+bool have_same_names(std::string_view a, std::string_view b, const FieldSyntax& syntax) {
+  const auto names_of = [&syntax](std::string_view header) {
     std::vector<std::string> names;
-    const RowFault fault = visit_fields(without_byte_order_mark(header), syntax,
+    const RowFault fault = visit_fields(names_row(header, syntax), syntax,
                                         [&names](std::size_t, const FieldSpan& field) {
                                           field.append_value(names.emplace_back());
                                           return true;
@@ -365,10 +548,59 @@ bool have_same_names(std::string_view a, std::string_view b, FieldSyntax syntax)
   return names_of(a) == names_of(b);
 }
 
+namespace {
+
 std::string_view without_byte_order_mark(std::string_view text) {
   constexpr std::string_view kMark = "\xef\xbb\xbf";
   if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
   return text;
+}
+
+}  // namespace
+
+std::string_view names_row(std::string_view header, const FieldSyntax& syntax) {
+  return without_byte_order_mark(header.substr(comment_bytes(header, syntax)));
+}
+
+std::optional<bool> starts_comment(std::string_view text, const FieldSyntax& syntax) {
+  const std::string_view mark = syntax.comment.bytes();
+  if (mark.empty()) return false;
+  text = without_byte_order_mark(text);
+  if (text.size() < mark.size() && mark.starts_with(text)) return std::nullopt;
+  return text.starts_with(mark);
+}
+
+void check_comments(std::string_view comments, bool are_all, const std::string& path) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+  if (comments.size() > kMostBytes) {
+    throw Error(ErrorCode::bad_input, "more than 1 MiB of comment lines before the header", path);
+  }
+  if (are_all && !comments.empty()) {
+    throw Error(ErrorCode::bad_input, "comment lines, but no header after them", path);
+  }
+}
+
+std::uint64_t count_comments(std::string_view header, const FieldSyntax& syntax) {
+  const std::string_view comments = header.substr(0, comment_bytes(header, syntax));
+  std::uint64_t count = 0;
+  for (std::size_t start = 0; start < comments.size(); start = comments.find('\n', start) + 1) {
+    count += starts_comment(comments.substr(start), syntax).value_or(false) ? 1 : 0;
+  }
+  return count;
+}
+
+std::size_t comment_bytes(std::string_view text, const FieldSyntax& syntax) {
+  std::size_t bytes = 0;
+  if (syntax.comment.size() == 0) return 0;
+  for (std::size_t start = 0, end; (end = text.find('\n', start)) != text.npos; start = end + 1) {
+    const std::string_view line = text.substr(start, end - start);
+    if (starts_comment(line, syntax).value_or(false)) {
+      bytes = end + 1;
+    } else if (!is_blank(line)) {
+      break;
+    }
+  }
+  return bytes;
 }
 
 }  // namespace xxl

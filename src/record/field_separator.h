@@ -1,9 +1,10 @@
-// The separator between two fields of a line (-t): a byte, or a character of several bytes.
+// The separator between two fields (-t): a byte, or several.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,19 +12,20 @@ namespace xxl {
 
 class FieldSeparator {
  public:
-  static constexpr std::size_t kMaxBytes = 4;
+  static constexpr std::size_t kMaxBytes = 8;
 
   // Converts, as nearly all separators are bytes.
-  FieldSeparator(char byte) : bytes_{byte} {}  // NOLINT(google-explicit-constructor)
-  // A character of UTF-8: its bytes never occur within others.
-  explicit FieldSeparator(std::string_view character)
-      : size_(std::min(character.size(), kMaxBytes)) {
-    std::copy_n(character.begin(), size_, bytes_.begin());
+  constexpr FieldSeparator(char byte) : bytes_{byte} {}  // NOLINT(google-explicit-constructor)
+  // The first kMaxBytes of `text`.
+  constexpr explicit FieldSeparator(std::string_view text)
+      : size_(static_cast<std::uint8_t>(std::min(text.size(), kMaxBytes))) {
+    std::copy_n(text.begin(), size_, bytes_.begin());
   }
 
-  bool is_byte() const { return size_ == 1; }
-  std::size_t size() const { return size_; }
-  std::string_view bytes() const { return {bytes_.data(), size_}; }
+  constexpr bool is_byte() const { return size_ == 1; }
+  constexpr std::size_t size() const { return size_; }
+  constexpr std::string_view bytes() const { return {bytes_.data(), size_}; }
+  constexpr char first() const { return bytes_[0]; }
 
   // Offset of the first one in `text`, or npos.
   std::size_t find_in(std::string_view text) const {
@@ -41,7 +43,7 @@ class FieldSeparator {
 
  private:
   std::array<char, kMaxBytes> bytes_{};
-  std::size_t size_ = 1;
+  std::uint8_t size_ = 1;
 };
 
 }  // namespace xxl

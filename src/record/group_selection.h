@@ -1,5 +1,5 @@
-// Which records of a group of equal keys a sort keeps: all, the first (--unique), or those that an
-// operation on sets of records leaves (docs/internals/set.md).
+// Which records of a group of equal keys a sort keeps: all, the first ones (--unique, --per), or
+// those that an operation on sets of records leaves (docs/internals/set.md).
 //
 // Records of a group come in the order of the inputs, those of the one that sets are compared with
 // last: then what matters of the others is known, and a record is kept or not as it comes, however
@@ -60,9 +60,9 @@ class GroupSelection {
         tag_bytes_(tags.bytes()),
         last_input_(tags.inputs.empty() ? 0 : tags.inputs.back()) {}
   // Of records without tags. `keys_of_groups`, unless null, tells groups apart whose keys differ
-  // (KeyExtractor::keys_of_groups()), and must outlive it.
-  GroupSelection(GroupRule rule, const KeyExtractor* keys_of_groups)
-      : rule_(rule), tag_bytes_(0), last_input_(0), keys_of_groups_(keys_of_groups) {}
+  // (KeyExtractor::keys_of_groups()), and must outlive it. GroupRule::first keeps `most` of each.
+  GroupSelection(GroupRule rule, const KeyExtractor* keys_of_groups, std::uint64_t most = 1)
+      : rule_(rule), tag_bytes_(0), last_input_(0), keys_of_groups_(keys_of_groups), most_(most) {}
 
   // Whether it tells groups apart: otherwise it keeps all.
   bool has_groups() const { return rule_ != GroupRule::all; }
@@ -71,7 +71,10 @@ class GroupSelection {
   bool keeps(std::string_view record, bool same_key) {
     if (rule_ == GroupRule::all) return true;
     if (keys_of_groups_ != nullptr) same_key = same_key || is_same_group(record);
-    if (rule_ == GroupRule::first) return !same_key;
+    if (rule_ == GroupRule::first) {
+      of_input_ = same_key ? of_input_ + 1 : 0;
+      return of_input_ < most_;
+    }
     return keeps_of(tag_of(record, tag_bytes_), same_key);
   }
 
@@ -115,6 +118,7 @@ class GroupSelection {
   std::size_t tag_bytes_;
   std::uint64_t last_input_;
   const KeyExtractor* keys_of_groups_ = nullptr;
+  std::uint64_t most_ = 1;
   bool has_group_ = false;  // with these keys: group_key_ is that of the last record
   std::string group_key_;
   std::string made_key_;

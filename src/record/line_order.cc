@@ -218,15 +218,14 @@ FieldSeparator parse_line_separator(std::string_view argument) {
 FieldSeparator parse_separator(std::string_view argument) {
   if (argument == "\\t") return FieldSeparator('\t');
   if (const auto separator = separator_named(argument)) return *separator;
-  throw Error(ErrorCode::usage, "the separator must be one character, not " +
+  const bool is_escape = argument.size() == 2 && argument[0] == '\\';
+  if (!argument.empty() && argument.size() <= FieldSeparator::kMaxBytes && !is_escape) {
+    return FieldSeparator(argument);
+  }
+  throw Error(ErrorCode::usage, "the separator must be one to " +
+                                    std::to_string(FieldSeparator::kMaxBytes) + " bytes, not " +
                                     quoted_for_message(argument) +
-                                    ": for a tab use --record=tsv or -t '\\t'");
-}
-
-char row_separator(const FieldSeparator& separator) {
-  if (separator.is_byte()) return separator.bytes().front();
-  throw Error(ErrorCode::usage, "fields of rows are separated by one byte, not by " +
-                                    quoted_for_message(separator.bytes()));
+                                    ": for a tab use --tsv or -t '\\t'");
 }
 
 std::vector<LineKeyField> resolved_line_keys(const LineOrder& order) {

@@ -84,14 +84,11 @@ char line_sort_letter(std::string_view word);
 // Nothing if it is more than that, or empty.
 std::optional<FieldSeparator> separator_named(std::string_view argument);
 
-// The argument of -t. Throws Error{usage}. That several -t agree ("incompatible tabs") is for the
-// caller to check.
+// The argument of -t: that, \t, or several bytes. Throws Error{usage}. That several -t agree
+// ("incompatible tabs") is for the caller to check.
 FieldSeparator parse_separator(std::string_view argument);
 // The same, with sort(1)'s words for what is wrong.
 FieldSeparator parse_line_separator(std::string_view argument);
-
-// The byte of a separator of rows' fields. Throws Error{usage} if it has several.
-char row_separator(const FieldSeparator& separator);
 
 // The keys that lines are compared by before the last resort, in order of significance, with their
 // own options or, where they have none, the global ones; none where only the last resort decides.

@@ -47,7 +47,7 @@ void RecordLengths::add_counted(std::string_view piece) {
 
 void RecordLengths::add_terminated(std::string_view piece) {
   constexpr std::size_t kWindow = 64 * kKiB;
-  const bool has_quotes = syntax_.quoted() && !syntax_.tolerant;
+  const bool has_quotes = syntax_.counts_quotes();
   while (!piece.empty()) {
     const std::string_view window = piece.substr(0, kWindow);
     ends_.clear();

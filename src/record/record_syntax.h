@@ -24,8 +24,10 @@ struct RecordSyntax {
   // closed at all (RowSplitter).
   std::size_t most_open_bytes = ~std::size_t{0};
 
-  // A terminator between quotes is part of a field.
-  bool quoted() const { return rows && fields.quotes; }
+  // A terminator may be part of a field.
+  bool quoted() const { return rows && (fields.quotes || fields.escape != '\0'); }
+  // Then: it is if an odd number of quotes precedes it.
+  bool counts_quotes() const { return quoted() && !tolerant && fields.escape == '\0'; }
   // What a record takes beside its own bytes.
   std::size_t frame_bytes() const {
     if (record_bytes != 0) return 0;

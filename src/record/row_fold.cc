@@ -30,10 +30,11 @@ class ColumnFold {
 };
 
 // A value as it stands in a row. Of JSON, nothing is null.
-std::string in_row(const FieldSpan& field, FieldSyntax syntax) {
-  if (!syntax.json) return std::string(field.raw());
+std::string in_row(const FieldSpan& field, const FieldSyntax& syntax) {
   std::string text;
-  if (field.quoted) {
+  if (!syntax.json) {
+    copy_field(field, syntax, text);
+  } else if (field.quoted) {
     append_json_string(field.content, text);
   } else {
     text = field.content.empty() ? "null" : field.content;
@@ -43,7 +44,7 @@ std::string in_row(const FieldSpan& field, FieldSyntax syntax) {
 
 // A number, as values of a column are written.
 std::string number_in_row(const ColumnValues& values, const std::string& number,
-                          FieldSyntax syntax) {
+                          const FieldSyntax& syntax) {
   std::string text;
   const std::string written = values.written(number);
   if (!syntax.json) {
@@ -98,7 +99,7 @@ class NumberFold : public ColumnFold {
 // min, max: the first one of those that are equal. Empty fields do not count.
 class ExtremeFold : public ColumnFold {
  public:
-  ExtremeFold(FoldKind kind, const ColumnValues& values, FieldSyntax syntax)
+  ExtremeFold(FoldKind kind, const ColumnValues& values, const FieldSyntax& syntax)
       : is_max_(kind == FoldKind::max), values_(values), syntax_(syntax) {}
 
   void clear() override { field_.reset(); }
@@ -124,7 +125,7 @@ class ExtremeFold : public ColumnFold {
 // first, last: empty fields, too.
 class PlaceFold : public ColumnFold {
  public:
-  PlaceFold(FoldKind kind, FieldSyntax syntax)
+  PlaceFold(FoldKind kind, const FieldSyntax& syntax)
       : is_last_(kind == FoldKind::last), syntax_(syntax) {}
 
   void clear() override { field_.reset(); }
@@ -234,7 +235,9 @@ class MedianFold : public ColumnFold {
   }
   bool add(const FieldSpan& field) override {
     if (values_.is_empty(field)) return true;
-    const bool is_repeated = !upper_.empty() && upper_.back().text == field.content;
+    std::string room;
+    const std::string_view value = field.value(room);
+    const bool is_repeated = !upper_.empty() && upper_.back().text == value;
     DecimalSum alone;
     if (!is_repeated && !add_to(alone, values_, field)) {
       if (keeps_malformed_) return true;
@@ -245,7 +248,7 @@ class MedianFold : public ColumnFold {
     if (is_repeated) {
       ++upper_.back().count;
     } else {
-      upper_.push_back({std::string(field.content), 1});
+      upper_.push_back({std::string(value), 1});
       bytes_ += memory_bytes(upper_.back());
     }
     for (; passed_ + upper_.front().count <= (numbers_ - 1) / 2; upper_.pop_front()) {
@@ -361,14 +364,15 @@ class RowFold : public GroupFold {
       rest = field.raw().data() + field.raw().size();
     });
     out.append(rest, row.data() + row.size());
+    if (appends_) check_goes_on(row);
     if (options_.header_columns != 0 && appends_) fill_up(row, out);
     for (const Column& column : columns_) {
       if (!column.is_appended) continue;
-      out.push_back(options_.fields.separator);
+      append_separator(out);
       out.append(column.fold->field().value_or(""));
     }
     if (options_.count) {
-      out.push_back(options_.fields.separator);
+      append_separator(out);
       append_field(std::to_string(rows_), options_.fields, out);
     }
     out.append(first_, row.size());
@@ -399,17 +403,22 @@ class RowFold : public GroupFold {
     keys_.assign(keys.size(), {});
     visit_fields(row, options_.fields, [&](std::size_t index, const FieldSpan& field) {
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        if (keys[i] == index) keys_[i] = field.raw();
+        if (keys[i] == index) keys_[i] = field;
       }
       return true;
     });
     std::size_t fields = 0;
-    const auto append = [&](std::string_view field) {
-      if (fields++ != 0) out.push_back(options_.fields.separator);
-      out.append(field);
+    const auto separate = [&] {
+      if (fields++ != 0) append_separator(out);
     };
-    for (const std::string_view key : keys_) append(key);
-    for (const Column& column : columns_) append(column.fold->field().value_or(""));
+    for (const FieldSpan& key : keys_) {
+      separate();
+      copy_field(key, options_.fields, out);
+    }
+    for (const Column& column : columns_) {
+      separate();
+      out.append(column.fold->field().value_or(""));
+    }
     // An empty line would be no row for most readers.
     if (out.size() == start && options_.fields.quotes) out.append(2, kQuote);
   }
@@ -424,14 +433,23 @@ class RowFold : public GroupFold {
                       std::to_string(options_.header_columns) +
                       ": new columns need rows that are not longer than the header");
     }
-    out.append(options_.header_columns - columns, options_.fields.separator);
+    for (; columns < options_.header_columns; ++columns) append_separator(out);
+  }
+
+  void append_separator(std::string& out) const { options_.fields.separator.append_to(out); }
+
+  void check_goes_on(std::string_view row) const {
+    if (can_go_on(row, options_.fields)) return;
+    throw Error(ErrorCode::bad_input, "the row " + in_quotes(row) +
+                                          " ends with a part of a separator or an escape: nothing "
+                                          "can be appended to it");
   }
 
   const RowFoldOptions options_;
   bool appends_ = options_.count;
   std::vector<Column> columns_;
-  std::vector<const Column*> in_row_;   // of columns_, by index
-  std::vector<std::string_view> keys_;  // of first_, for a group
+  std::vector<const Column*> in_row_;  // of columns_, by index
+  std::vector<FieldSpan> keys_;        // of first_, for a group
   std::string first_;
   std::uint64_t rows_ = 0;
 };
@@ -530,16 +548,16 @@ std::unique_ptr<GroupFold> make_row_fold(const RowFoldOptions& options) {
 std::string folded_header(std::string_view header, const RowFoldOptions& options) {
   const std::string_view names = without_line_end(header);
   if (options.keys_of_group) {
-    std::string of_group;
+    std::string of_group(header.substr(0, comment_bytes(header, options.fields)));
     for (const std::string& name : options.names_of_group) {
-      if (&name != &options.names_of_group.front()) of_group.push_back(options.fields.separator);
+      if (&name != &options.names_of_group.front()) options.fields.separator.append_to(of_group);
       append_field(name, options.fields, of_group);
     }
     return of_group.append(header.substr(names.size()));
   }
   std::string folded(names);
   const auto append = [&](std::string_view name) {
-    folded.push_back(options.fields.separator);
+    options.fields.separator.append_to(folded);
     append_field(name, options.fields, folded);
   };
   for (const CsvFold& fold : options.folds) {

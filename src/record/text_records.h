@@ -61,10 +61,10 @@ std::size_t visit_fixed(std::string_view text, std::size_t record_bytes, Visit&&
   return at;
 }
 
-// Finds rows (syntax.quoted()), malformed ones too. All that read rows which may be malformed find
-// them by this.
+// Finds rows (syntax.quoted()), malformed ones too. All that read rows which may be malformed, or
+// have escapes, find them by this.
 inline RowSplitter row_splitter(const RecordSyntax& syntax) {
-  return {syntax.fields.separator, syntax.terminator,
+  return {syntax.fields, syntax.terminator,
           syntax.tolerant ? syntax.most_open_bytes : RowSplitter::kUnbounded};
 }
 
@@ -76,7 +76,7 @@ std::size_t visit_records(std::string_view text, const RecordSyntax& syntax, Vis
   if (syntax.record_bytes != 0) return visit_fixed(text, syntax.record_bytes, visit);
   if (!syntax.quoted()) return visit_lines(text, syntax.terminator, visit);
   std::size_t begin = 0;
-  if (syntax.tolerant) {
+  if (!syntax.counts_quotes()) {
     RowSplitter splitter = row_splitter(syntax);
     while (begin < text.size()) {
       const auto row = *splitter.next(text.substr(begin), true);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "run/part_key.h"
 
 namespace xxl {
 namespace {
@@ -52,6 +53,7 @@ bool OutputParts::must_cut_before(std::string_view record, std::uint64_t bytes) 
   if (rules_.key == nullptr) return is_behind_cut(0, bytes);
   if (has_present_key(record)) return false;
   last_key_ = key_of(*rules_.key, record, KeyExtractor::kWholeKey, made_);
+  if (const auto* key = dynamic_cast<const PartKey*>(rules_.key.get())) key->begin_part(record);
   return std::exchange(any_key_, true);
 }
 

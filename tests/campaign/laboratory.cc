@@ -150,7 +150,7 @@ Run Laboratory::run(const Plan& plan) {
   Tree after = read_tree(directory_);
   std::string found = content_of_output(after, ended.output);
   std::string manifest_error =
-      after.contains(std::string(kOutput) + "/manifest.json") ? validate_parts() : "";
+      after.contains(std::string(kOutput) + "/_manifest.json") ? validate_parts() : "";
   return {job_,
           plan,
           expected_,
@@ -181,6 +181,8 @@ std::string Laboratory::content_of_output(const Tree& after, const std::string& 
       for (const auto& [path, bytes] : after) {
         if (path.starts_with("out/") && is_part(path.substr(4)))
           parts[path.substr(4)] = content(path, bytes);
+        else if (path == std::string(kOutput) + "/_manifest.json")
+          parts[path.substr(4)] = bytes;
       }
       return bytes_of_parts(job_, parts);
     }

@@ -29,6 +29,8 @@ constexpr auto kNever = std::to_array<std::string_view>(
      "time-line", "report",
      // A program of the user's, which runs outside of the machine.
      "compress-program",
+     // Inputs have neither comments nor escapes.
+     "comment", "escape",
      // They need --malformed=skip, and a file of their own.
      "rejects", "max-rejects",
      // Ignored.

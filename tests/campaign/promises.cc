@@ -292,7 +292,7 @@ class Checks {
   }
 
   bool has_new_output() const {
-    if (is_parts(job_) && !run_.after.contains(output_ + "/manifest.json")) return false;
+    if (is_parts(job_) && !run_.after.contains(output_ + "/_manifest.json")) return false;
     if (!is_parts(job_) && writes_file() && !run_.after.contains(output_)) return false;
     if (run_.found == run_.expected.output) return true;
     return run_.expected.any_order && sorted_rows(run_.expected, run_.found) ==

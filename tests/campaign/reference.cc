@@ -383,18 +383,34 @@ Expected expect(const Job& job, const std::map<std::string, std::string>& inputs
 }
 
 bool is_part(std::string_view path) {
-  return path.starts_with("result/part-");
+  if (!path.starts_with("result/")) return false;
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("part-");
 }
 
 bool prints_count(const Job& job) {
   return job.command == "join" && has(job.options, "--count");
 }
 
+// Their paths in the order of the manifest, whose text has their names as they are.
+static std::vector<std::string> parts_in_order(const std::map<std::string, std::string>& files) {
+  const auto manifest = files.find("result/_manifest.json");
+  std::map<std::size_t, std::string> places;
+  for (const auto& [path, bytes] : files) {
+    if (manifest == files.end() || !is_part(path)) continue;
+    const std::string name = path.substr(path.find('/') + 1);
+    places[manifest->second.find("\"file\": \"" + name + '"')] = path;
+  }
+  std::vector<std::string> paths;
+  for (const auto& [place, path] : places) paths.push_back(path);
+  return paths;
+}
+
 std::string bytes_of_parts(const Job& job, const std::map<std::string, std::string>& files) {
   std::string all;
   bool first = true;
-  for (const auto& [path, bytes] : files) {
-    if (!is_part(path)) continue;
+  for (const std::string& path : parts_in_order(files)) {
+    const std::string& bytes = files.at(path);
     const bool header = has(job.options, "--header") || kind_of(job) == Kind::columns;
     const bool repeated = header && !std::exchange(first, false);
     all +=

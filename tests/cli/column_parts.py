@@ -8,7 +8,9 @@ from columns_case import HOWS, SEEDS, ColumnsTest
 from whole_process import MIB
 
 try:
+    import duckdb
     import pyarrow as pa
+    import pyarrow.dataset
     import pyarrow.parquet as pq
 except ImportError:
     pa = None
@@ -22,9 +24,9 @@ class Parts(ColumnsTest):
         done = self.run_command(verb, "-T", self.scratch, record_of(inputs[0]), *inputs, *arguments,
                                 f"--output={directory}")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        manifest = json.loads((directory / "manifest.json").read_text())
+        manifest = json.loads((directory / "_manifest.json").read_text())
         self.assertEqual(sorted(path.name for path in directory.iterdir()),
-                         ["manifest.json"] + [part["file"] for part in manifest["files"]])
+                         ["_manifest.json"] + [part["file"] for part in manifest["files"]])
         tables = [read(directory / part["file"]) for part in manifest["files"]]
         for part, table in zip(manifest["files"], tables):
             self.assertEqual(part["records"], table.num_rows)
@@ -137,7 +139,7 @@ class Parts(ColumnsTest):
                          ["count: build", "count: form right runs", "count: form left runs", "count: join",
                           "count: finish", "form right runs", "form left runs", "join", "finish"])
         self.assertEqual([each["rows_read"] for each in stats["inputs"]], [rows, rows])
-        files = json.loads((directory / "manifest.json").read_text())["files"]
+        files = json.loads((directory / "_manifest.json").read_text())["files"]
         self.assert_equal_parts(files, rows // 2)
         self.assert_same(pa.concat_tables(read(directory / part["file"]) for part in files),
                          self.join(r, s, "--key=k", "--method=sort-merge"))
@@ -168,3 +170,56 @@ class Parts(ColumnsTest):
 
     def test_a_full_disk_is_an_error(self):
         self.expect_full_disk("parts", "--parts=5")
+
+
+class TextForOthers(ColumnsTest):
+    """Directories NAME=VALUE of CSV files, as other programs read them."""
+
+    ODD = ["Berlin", "New York", "São Paulo", "a/b", "12:30", "100%", "a=b", "x%2Fy", "*?[]{}^", "back\\slash", "#1", "it's",
+           'a "quote"', "two\nlines", "comma, there", ".", "..", "+", "part-0.csv", None]
+
+    def make(self, column, values):
+        """Two rows of each value."""
+        rows = pa.table({"id": list(range(2 * len(values))), column: [value for value in values for _ in range(2)]})
+        source = self.root / "in.csv"
+        with duckdb.connect() as database:
+            database.sql("SELECT * FROM rows ORDER BY id DESC").write_csv(str(source), header=True)
+        output = self.out / "by"
+        done = self.run_command("sort", "--csv", f"--part-by={column}", "--key=id:n", source, "-o", output)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return output, sorted(zip(rows[column].to_pylist(), range(rows.num_rows)), key=lambda row: row[1])
+
+    def read(self, output, columns, hive):
+        with duckdb.connect() as database:
+            return database.execute(f"SELECT {columns} FROM read_csv($1, hive_partitioning = {hive}, hive_types_autocast = false, "
+                                    "auto_detect = true) ORDER BY id", [f"{output}/**/*.csv"]).fetchall()
+
+    def test_duckdb_has_the_column_of_names_and_of_files(self):
+        output, rows = self.make("city", self.ODD)
+        self.assertEqual(len(list(output.glob("city=*/part-0.csv"))), len(self.ODD))
+        for hive in (True, False):
+            with self.subTest(hive=hive):
+                self.assertEqual(self.read(output, "city, id", hive), rows)
+        with duckdb.connect() as database:
+            for value in self.ODD[:-1]:
+                found = database.execute("SELECT id FROM read_csv($1, hive_partitioning = true) WHERE city = $2 ORDER BY id",
+                                         [f"{output}/**/*.csv", value]).fetchall()
+                self.assertEqual(found, [(row,) for city, row in rows if city == value])
+
+    def test_names_of_columns_are_escaped(self):
+        output, rows = self.make("a/b=c", ["x", "y"])
+        self.assertEqual(self.read(output, '"a/b=c", id', False), rows)
+
+    def test_numbers(self):
+        output, rows = self.make("n", [10, -2, 30])
+        with duckdb.connect() as database:
+            found = database.sql(f"SELECT n, id FROM read_csv('{output}/**/*.csv') ORDER BY id").fetchall()
+        self.assertEqual(found, rows)
+        table = pa.dataset.dataset(output, format="csv").to_table().sort_by("id")
+        self.assertEqual(list(zip(table["n"].to_pylist(), table["id"].to_pylist())), rows)
+
+    def test_arrow(self):
+        output, rows = self.make("city", self.ODD[:8])
+        for partitioning in (None, "hive"):
+            table = pa.dataset.dataset(output, format="csv", partitioning=partitioning).to_table().sort_by("id")
+            self.assertEqual(list(zip(table["city"].to_pylist(), table["id"].to_pylist())), rows)

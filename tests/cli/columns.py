@@ -17,7 +17,7 @@ from column_damage import Damage
 from column_joins import Join
 from column_limits import Limit
 from column_memory import Memory
-from column_parts import Parts
+from column_parts import Parts, TextForOthers
 from column_reports import Reports
 from column_tables import MAKERS, PAYLOADS, random_table, read, record_of, sorted_rows, take, texts, write
 from column_types import Directories, Int96, Orders, Types

@@ -322,7 +322,7 @@ class Memory(FaultTest):
         source = self.root / "in"
         with open(source, "w", encoding="ascii") as file:
             for i in range(19_000):
-                print(f"{i * 7919 % 19_001:05d}{'k' * 301},1", file=file)
+                print(f"{i * 7919 % 19_001:05d}{'k' * 240},1", file=file)
         with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:  # on disks it takes minutes
             peak = self.peak_bytes("--record=csv", "--no-header", "--key=1", "--part-by=1", "-S", "4M", source,
                                    "-o", f"{directory}/parts")

@@ -76,7 +76,7 @@ class SortsInMemory(FaultTest):
                     contents = [path.read_bytes() for path in sorted(output.glob("part-*"))]
                     self.assertEqual([len(content) for content in contents], [len(content) for content in expected])
                     self.assertTrue(contents == expected)
-                    manifest = json.loads((output / "manifest.json").read_text(errors="surrogateescape"))
+                    manifest = json.loads((output / "_manifest.json").read_text(errors="surrogateescape"))
                     self.assertEqual(manifest["records"], len(records))
                     subprocess.run([whole_process.XXL, "validate", output], stdout=subprocess.DEVNULL, check=True)
                     shutil.rmtree(output)

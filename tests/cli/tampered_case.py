@@ -42,7 +42,7 @@ class TamperedTest(whole_process.FaultTest):
     def content(self):
         """Of the output, a file or a directory."""
         if self.file.is_dir():
-            return {path.name: path.read_bytes() for path in self.file.iterdir()}
+            return {path.relative_to(self.file): path.read_bytes() for path in self.file.rglob("*") if path.is_file()}
         return self.file.read_bytes()
 
     def expect_all_found(self, command, *, old=OLD, below=None, copied=False, always=False):

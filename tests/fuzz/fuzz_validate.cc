@@ -96,7 +96,7 @@ void check_parts(const Directory& directory, const RecordFormat& format, std::st
   PartManifest manifest;
   manifest.record = format.name;
   manifest.parts = {describe(directory, "parts/a", format), describe(directory, "parts/b", format)};
-  directory.write("parts/manifest.json", manifest.text());
+  directory.write("parts/_manifest.json", manifest.text());
   require(validate_parts(directory / "parts") == 2);
   require_same(validate(format, directory / "parts"), reference(format, file));
   if (first == file.size()) return;

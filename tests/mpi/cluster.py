@@ -103,7 +103,7 @@ class ClusterTest(FaultTest):
 
     def parts(self, output):
         """The contents of the parts of a directory."""
-        manifest = json.loads((output / "manifest.json").read_text())
+        manifest = json.loads((output / "_manifest.json").read_text())
         return [(output / part["file"]).read_bytes() for part in manifest["files"]]
 
     def written(self, output):
@@ -261,7 +261,7 @@ class RandomSorts(ClusterTest):
             done = self.cluster(ranks, *options, *device, memory, *arguments, apart=apart)
         self.assertEqual(done.returncode, 0, done.stderr)
         if in_parts:
-            manifest = json.loads((output / "manifest.json").read_text())
+            manifest = json.loads((output / "_manifest.json").read_text())
             self.assertEqual([part["file"] for part in manifest["files"]],
                              [f"part-{rank:05}" for rank in range(ranks)])
             sizes = [part["records"] for part in manifest["files"]]
@@ -296,7 +296,7 @@ class RandomSorts(ClusterTest):
             options = ["--record=kv64", *fields, "--count"]
             expected = self.sort_alone(*options, data)
             self.assertEqual(self.cluster(4, *options, "-S2M", data, "-o", f"{self.out}/o/").returncode, 0)
-            manifest = json.loads((self.out / "o" / "manifest.json").read_text())
+            manifest = json.loads((self.out / "o" / "_manifest.json").read_text())
             parts = [(self.out / "o" / part["file"]).read_bytes() for part in manifest["files"]]
             self.assertEqual(b"".join(parts), expected)
             self.assertEqual(self.cluster(4, *options, "-S2M", data, "-o", self.out / "file").returncode, 0)

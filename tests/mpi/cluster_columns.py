@@ -45,11 +45,11 @@ class ColumnClusterTest(ClusterTest, ColumnsTest):
         output = self.out / name
         done = self.cluster(ranks, record, *arguments, f"--output={output}/", **how)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        manifest = json.loads((output / "manifest.json").read_text())
+        manifest = json.loads((output / "_manifest.json").read_text())
         self.assertEqual(manifest["record"], record.removeprefix("--record="))
         self.assertEqual(len(manifest["files"]), ranks)
         self.assertEqual(sorted(path.name for path in output.iterdir()),
-                         ["manifest.json"] + [part["file"] for part in manifest["files"]])
+                         ["_manifest.json"] + [part["file"] for part in manifest["files"]])
         tables = [read(output / part["file"]) for part in manifest["files"]]
         for part, table in zip(manifest["files"], tables):
             self.assertEqual(part["records"], table.num_rows)
@@ -291,7 +291,7 @@ class Columns(ColumnClusterTest):
 class ColumnFailures(ColumnClusterTest):
     def parts(self, output):
         """All rows: where row groups end depends on when they were written."""
-        manifest = json.loads((output / "manifest.json").read_text())
+        manifest = json.loads((output / "_manifest.json").read_text())
         table = pa.concat_tables([read(output / part["file"]) for part in manifest["files"]])
         return [repr(table.to_pydict()).encode()]
 

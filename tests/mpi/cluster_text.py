@@ -120,7 +120,7 @@ class RandomTextSorts(ClusterTest):
         data = self.gen("in", "300k", "--ascii")
         done = self.cluster(4, "-S8M", data, "-o", f"{self.out}/o/")
         self.assertEqual(done.returncode, 0, done.stderr)
-        sizes = [part["bytes"] for part in json.loads((self.out / "o/manifest.json").read_text())["files"]]
+        sizes = [part["bytes"] for part in json.loads((self.out / "o/_manifest.json").read_text())["files"]]
         self.assertLess(max(sizes), 1.1 * min(sizes))
 
 

@@ -45,9 +45,7 @@ std::string first_file(const std::string& directory) {
        at.increment(error)) {
     const std::string name = at->path().filename();
     const bool is_hidden = name.starts_with('.') || name.starts_with('_');
-    if (!is_hidden && name != "manifest.json" && at->is_regular_file(error)) {
-      names.insert(at->path());
-    }
+    if (!is_hidden && at->is_regular_file(error)) names.insert(at->path());
   }
   return names.empty() ? std::string() : *names.begin();
 }

@@ -106,6 +106,20 @@ inline constexpr OptionSpec kMaxRejects = option(
     {.scope = Scope::rows,
      .details = "Without it, more than half of all rows left out is an error."});
 
+inline constexpr OptionSpec kEscape =
+    option(kDirty, "--escape=CHAR",
+           "what follows CHAR (a backslash) is part of the field, as in dumps of MySQL",
+           {.scope = Scope::rows,
+            .details = "After it, n, t, r and 0 stand for a line feed, tab, carriage return and "
+                       "zero byte. Keys compare what is meant. New fields are written with "
+                       "escapes. --null compares fields as they are written (\\N)."});
+
+inline constexpr OptionSpec kComment = option(
+    kDirty, "--comment=PREFIX", "lines before the header that begin with PREFIX are kept before it",
+    {.scope = Scope::rows,
+     .details = "Those of the first input are written. Those of further inputs are left out and "
+                "counted in a warning."});
+
 inline constexpr OptionSpec kHelp = option(kOptions, "--help", "print this help and exit");
 
 inline constexpr OptionSpec kKey = option(
@@ -141,11 +155,10 @@ inline constexpr OptionSpec kVerify = option(
 inline constexpr OptionSpec kParts = option(
     kInParts, "--parts=N", "write N files into the directory of --output",
     {.details =
-         "They are of about the same size. Each has a range of keys, and is called part-00000, "
-         "part-00001, ...; manifest.json "
-         "says what is in them (see PARTS). If records are left out (-u, folds), the last "
-         "parts may be smaller, or empty. A join is done twice, first to know how large the output "
-         "will be: not of pipes."});
+         "They are of about the same size. Each has a range of keys, and is called part-00000.csv, "
+         "part-00001.csv and so on, with the suffix of its format. _manifest.json says what is in "
+         "them (see PARTS). If records are left out (-u, folds), the last parts may be smaller, or "
+         "empty. A join is done twice, first to know how large the output will be: not of pipes."});
 
 inline constexpr OptionSpec kPartBytes = option(
     kInParts, "--part-bytes=SIZE", "write files of at most SIZE into the directory of --output",
@@ -159,9 +172,10 @@ inline constexpr OptionSpec kPartBy = option(
     "write a file for each value of COLUMN into the directory of --output",
     {.details =
          "Sorts by this column first: it is given as a --key, with type and direction, of lines as "
-         "the number of a field, which is compared as -n, -r and the like say for all keys. Which "
-         "file has which value says manifest.json (see PARTS). "
-         "With -u and folds there is a record for each key of each value. Of joins it is the first "
+         "the number of a field, which is compared as -n, -r and the like say for all keys. The "
+         "file of a value is COLUMN=VALUE/part-0.csv, as DuckDB, Polars, Spark and Hive read it. "
+         "Files of Parquet and Arrow are called as with --parts (see PARTS). With -u and folds "
+         "there is a record for each key of each value. Of joins it is the first "
          "column of the left key; those of columns have to be inner or semi joins."});
 
 inline constexpr Section kFolds{
@@ -182,8 +196,12 @@ inline constexpr Section kPartsSection{
     "PARTS",
     "With --parts or another option of parts the output is a directory, which appears with all "
     "its files at once. It must not exist yet, or be empty or one of parts, which is replaced "
-    "by one with its owner and rights. Its files are called part-00000 and so on, and each "
-    "begins with the header, if there is one. manifest.json has, in the order of the files:\n"
+    "by one with its owner and rights. Its files are called part-00000 and so on, with the "
+    "suffix of their format: .csv, .tsv, .jsonl, .parquet, .arrow, .txt for lines, none for binary "
+    "records. Each begins with the header, if there is one. With --part-by, text and "
+    "binary records have a directory for each value, COLUMN=VALUE, with one file, part-0. Special "
+    "characters in names are written as %XX, and an empty value is __HIVE_DEFAULT_PARTITION__. "
+    "The files keep the column. _manifest.json has, in the order of the files:\n"
     "\n"
     "  format, record          xxl parts 1; the kind of records\n"
     "  records, bytes          of all files\n"
@@ -199,8 +217,8 @@ inline constexpr Section kPartsSection{
     "records are not compressed.\n"
     "\n"
     "Such a directory can be given in place of its files, in their order: to sort, also with "
-    "-m, to join, shuf and set. The manifest is checked then, and the sizes of the files: xxl "
-    "validate DIR compares all that they hold with it.\n",
+    "-m, to join, to shuffle and for sets. The manifest is checked then, and the sizes of the "
+    "files: xxl validate DIR compares all that they hold with it.\n",
     Scope::all, kInParts};
 
 inline constexpr Section kColumns{

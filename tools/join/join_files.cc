@@ -83,10 +83,10 @@ void set_text(const JoinArguments& arguments, TextKind kind, JoinSpec& join) {
   join.nulls = options.values("null");
   set_malformed(options, join);
   if (const auto& separator = arguments.lines.syntax.separator) {
-    const char byte = row_separator(*separator);
-    join.separator = byte == '\0' ? "\\0" : std::string(1, byte);
+    join.separator = *separator == '\0' ? "\\0" : separator->bytes();
   }
-  join.quotes = options.word("quote", "double") == "double";
+  set_field_syntax(options, join);
+  join.cross = options.value("how", "") == "cross";
   join.filler = arguments.lines.filler;
   join.suffixes = suffixes_option(options);
 }

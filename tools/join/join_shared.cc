@@ -4,6 +4,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "job/files/text_kind.h"
 #include "sort/sort_shared.h"
 
 namespace xxl::cli {
@@ -46,12 +47,13 @@ bool swaps_sides(const ParsedOptions& options) {
 }
 
 JoinKind how_option(const ParsedOptions& options) {
-  if (options.value("how", "") == "cross") {
-    throw_usage(options.command(),
-                "--how=cross is not built: to pair all records, give both files a column with one "
-                "value and join by it");
-  }
   const std::string word = options.word("how", "inner");
+  if (word == "cross") {
+    if (text_kind(options.value("format", "lines")) == TextKind::rows) return JoinKind::inner;
+    throw_usage(options.command(),
+                "--how=cross pairs rows of CSV and TSV: lines without tabs are rows with --tsv "
+                "--no-header --quote=none");
+  }
   return parse_join_kind(swaps_sides(options) ? word.substr(word.find('-') + 1) : word);
 }
 

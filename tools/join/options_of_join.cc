@@ -101,13 +101,16 @@ constexpr std::array kJoinOptions{
            {.words = "double none",
             .scope = Scope::rows,
             .details = "With none, quotes are bytes like any other, and each line is a row."}),
-    option(kOutputTitle, "--how=KIND", "inner, left, right, full, semi, anti; default: inner",
-           {.words = "inner left right full outer semi anti right-semi right-anti",
+    kEscape,
+    kComment,
+    option(kOutputTitle, "--how=KIND",
+           "inner, left, right, full, semi, anti, cross; default: inner",
+           {.words = "inner left right full outer semi anti right-semi right-anti cross",
             .details = "inner: a row for each pair of records with equal keys. left: also each "
                        "left record without a match. right: also each right one. full, or outer: "
                        "both. semi: each left record with a match, as it is. anti: each left "
                        "record without a match. right-semi and right-anti: the same for right "
-                       "records."}),
+                       "records. cross: all pairs of CSV or TSV rows, without a key."}),
     option(kOutputTitle, "--layout=FORMAT",
            "the fields of a row, for lines and binary records: --layout=0,1.2,2.3",
            {.scope = Scope::records,

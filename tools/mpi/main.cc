@@ -148,6 +148,9 @@ void set_join_of_rank(const JoinArguments& arguments, const MpiPeers& peers, Joi
     throw_usage(options.command(), "no output given: --output=DIR/ (or --count)");
   }
   join.how = how_option(options);
+  if (options.value("how", "") == "cross") {
+    throw_usage(options.command(), "--how=cross is for one process: use xxl join");
+  }
   join.inputs = {arguments.files[0], arguments.files[1]};
   join.count_only = options.has("count");
   join.output = output_option(options);

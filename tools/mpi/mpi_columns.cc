@@ -93,8 +93,7 @@ ColumnSource& ColumnsOfRank::open(const std::vector<std::string>& names) {
 ClusterReport ColumnsOfRank::run(const std::vector<module_table::SortedBy>& sorted_by,
                                  const ColumnsJob::Begin& begin) {
   if (!counts_) {
-    columns_.write_to(
-        std::make_unique<RankColumns>(job_, "." + options_.value("format", ""), peers_));
+    columns_.write_to(std::make_unique<RankColumns>(job_, peers_));
   }
   for (ColumnSource* const each : cut_) each->take_share({peers_.rank(), peers_.ranks()});
   columns_.make_plan();

@@ -46,6 +46,8 @@ const auto& shuf_options() {
       as_sort("rejects", Scope::rows),
       as_sort("max-rejects", Scope::rows),
       as_sort("quote", Scope::rows),
+      as_sort("escape", Scope::rows),
+      as_sort("comment", Scope::rows),
       as_sort("files0-from"),
       option(kOutputTitle, "--skip=N", "leave out the first N records of the result",
              {.details =

@@ -273,7 +273,7 @@ std::unique_ptr<ColumnTarget> ColumnsJob::make_target() const {
   if (!job_.in_parts()) {
     return std::make_unique<ColumnFile>(job_.output, job_.scratch_dirs, job_.verify);
   }
-  return std::make_unique<ColumnParts>(job_.output, job_.verify, plan_.record, "." + plan_.record);
+  return std::make_unique<ColumnParts>(job_.output, job_.verify, plan_.record);
 }
 
 void ColumnsJob::write(const Result& result, ArrowArrayStream* rows) {

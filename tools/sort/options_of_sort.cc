@@ -143,6 +143,8 @@ constexpr std::array kSortOptions{
            {.words = "double none",
             .scope = Scope::rows,
             .details = "With none, quotes are bytes like any other, and each line is a row."}),
+    kEscape,
+    kComment,
     option(
         kOutputTitle, "--keep-order",
         "with -u: leave records where they are, without those whose key was there before",

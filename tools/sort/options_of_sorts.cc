@@ -99,9 +99,15 @@ const Options& top_options() {
     remove(made, {"stable", "numeric-sort", "merge", "keep-order", "limit", "parts", "part-bytes",
                   "part-by"});
     hide(made, "reverse");
-    add_in_front(made,
-                 {option(kOutputTitle, "-n, --limit=N", "write N records (default: 10)"),
-                  option(kOutputTitle, "--least", "the least first, instead of the greatest")});
+    add_in_front(
+        made,
+        {option(kOutputTitle, "-n, --limit=N", "write N records (default: 10)"),
+         option(kOutputTitle, "--per=COLUMNS",
+                "write the N best rows of each group with the same COLUMNS",
+                {.scope = Scope::rows,
+                 .details = "Groups are in the order of COLUMNS, which are keys as for --key: "
+                            "--per=shop."}),
+         option(kOutputTitle, "--least", "the least first, instead of the greatest")});
     return made;
   }();
   return options;
@@ -181,8 +187,7 @@ CommandSpec set_command(std::string_view name, std::string_view summary,
           .summary = summary,
           .description = description,
           .examples = examples,
-          .everyday =
-              "all format key ignore-case no-header output buffer-size explain",
+          .everyday = "all format key ignore-case no-header output buffer-size explain",
           .records = Scope::records,
           .options = set_options(),
           .sections = kSetSections};
@@ -218,6 +223,7 @@ std::vector<CommandSpec> sort_like_commands() {
        .examples = "  xxl top -n 100 -k2,2n scores.txt\n"
                    "  xxl top -n 5 --csv --key=amount:n sales.csv\n"
                    "  xxl top -n 5 --csv --key=amount:n --least sales.csv\n"
+                   "  xxl top -n 3 --csv --per=shop --key=amount:n sales.csv\n"
                    "  xxl uniq -c words.txt | xxl top -n 20 -k1,1n\n",
        .everyday = "limit least format key field-separator skip null no-header output explain",
        .options = top_options(),

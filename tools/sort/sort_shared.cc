@@ -252,11 +252,13 @@ void set_records(const ParsedOptions& options, SortSpec& spec) {
   const ResultRange range = range_option(options);
   spec.skip = range.skip;
   spec.limit = range.limit;
+  if (options.knows("per")) spec.per = options.values("per");
+  if (!spec.per.empty() && spec.unique) throw_usage(options.command(), "--per excludes --unique");
   if (!is_rows) return;
   spec.empty_last = options.word("empty", "first") == "last";
   spec.nulls = options.values("null");
   set_malformed(options, spec);
-  spec.quotes = options.word("quote", "double") == "double";
+  set_field_syntax(options, spec);
 }
 
 void warn_of_rows(const Caller& caller, const RowFaults& rows, const std::string& malformed) {
@@ -268,6 +270,11 @@ void warn_of_rows(const Caller& caller, const RowFaults& rows, const std::string
     warn(format_count(rows.skipped, "malformed row") +
              (rows.skipped == 1 ? " was skipped" : " were skipped"),
          "");
+  }
+  if (rows.comments != 0) {
+    std::fprintf(stderr, "%swarning: %s %s left out: only those of the first file are kept\n",
+                 caller.prefix.c_str(), format_count(rows.comments, "comment line").c_str(),
+                 rows.comments == 1 ? "was" : "were");
   }
   if (rows.kept == 0) return;
   if (malformed == "keep") {

@@ -62,6 +62,13 @@ void set_malformed(const ParsedOptions& options, Job& job) {
     job.max_rejects = parse_count(options.value("max-rejects", ""), "--max-rejects");
   }
 }
+// --quote, --escape and --comment.
+template <class Job>
+void set_field_syntax(const ParsedOptions& options, Job& job) {
+  job.quotes = options.word("quote", "double") == "double";
+  job.escape = options.value("escape", "");
+  job.comment = options.value("comment", "");
+}
 // Says how many malformed rows there were, if any, as `malformed` (SortJob) treated them.
 void warn_of_rows(const Caller& caller, const RowFaults& rows, const std::string& malformed);
 

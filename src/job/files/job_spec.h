@@ -30,6 +30,8 @@ struct SortSpec : SortJob, JobMeans {
   bool check_merged = true;  // with merge_only: an input that is not in order is an error
   GroupSizes group_sizes = GroupSizes::all;  // of text, with unique or count
   bool keep_order = false;  // with unique: records stay where they stood in the input
+  std::vector<std::string> per =
+      {};  // rows: of each group by these columns, the first `limit` ones
   // A set operation on the inputs, of which the first is read last unless it is a union. Binary
   // records without keys are compared as a whole.
   std::optional<GroupRule> set_rule = {};
@@ -59,6 +61,7 @@ OrderCheck check_order(const SortSpec& spec);
 struct JoinSpec : JoinJob, JobMeans {
   std::optional<JoinShape> shape = {};  // which rows, instead of kind
   std::optional<LineJoin> lines = {};   // -t, -i and -e of join(1), instead of the members
+  bool cross = false;                   // rows: all pairs, without keys
 };
 
 JoinSpec spec_of(const JoinJob& job);

@@ -51,6 +51,8 @@ void refuse_members_of_others(const JoinJob& job, TextKind kind) {
       {"rejects", !job.rejects.empty(), rows},
       {"max_rejects", job.max_rejects.has_value(), rows},
       {"quotes", !job.quotes, rows},
+      {"escape", !job.escape.empty(), rows},
+      {"comment", !job.comment.empty(), rows},
       {"suffixes", job.suffixes != defaults.suffixes, rows && job.header && makes_rows},
       {"method", job.method == JoinMethod::hash, !text},
   };
@@ -109,11 +111,12 @@ LineJoin line_join(const JoinSpec& job) {
   return lines;
 }
 
-RowJoin row_join(const JoinJob& job) {
+RowJoin row_join(const JoinSpec& job) {
   RowJoin rows;
+  rows.cross = job.cross;
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     CsvOrder& order = rows.orders[side];
-    order.fields = fields_of_rows(job.formats[side], given_separator(job.separator), job.quotes);
+    order.fields = fields_of_rows(job.formats[side], job);
     order.keys = parse_csv_keys(keys_of(job, side));
     order.nulls = job.nulls;
     order.malformed = malformed_rows(job.malformed);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "job/files/line_sort.h"
 #include "join/join_rows.h"
 #include "record/field_keys.h"
 
@@ -36,8 +37,9 @@ void set_parts(const LineJoin& lines, GeneralJoinOptions& join) {
   if (!lines.records_of_r) syntax.separator = syntax.output_separator();
   join.keys_of_parts =
       [keys = make_field_keys(
-           {.syntax = syntax, .fields = {key_in_rows(lines)}, .ignore_case = lines.ignore_case})] {
-        return keys;
+           {.syntax = syntax, .fields = {key_in_rows(lines)}, .ignore_case = lines.ignore_case}),
+       directory = directory_of_line(join.part_by, syntax, key_in_rows(lines))] {
+        return std::make_shared<PartKey>(keys, directory);
       };
 }
 

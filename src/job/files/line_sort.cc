@@ -1,16 +1,26 @@
 #include "job/files/line_sort.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
+#include "job/hive_name.h"
 #include "record/line_keys.h"
 
 namespace xxl {
 namespace {
+
+// A line as --count writes it, without the number.
+std::string_view behind_count(std::string_view record) {
+  record.remove_prefix(record.find_first_not_of(' '));
+  record.remove_prefix(record.find(' ') + 1);
+  return record;
+}
 
 // Of lines as --count writes them: the key of what is behind the number.
 class CountedLineKey final : public KeyExtractor {
@@ -18,9 +28,7 @@ class CountedLineKey final : public KeyExtractor {
   explicit CountedLineKey(std::shared_ptr<const KeyExtractor> keys) : keys_(std::move(keys)) {}
 
   void append_key(std::string_view record, std::size_t limit, std::string& key) const override {
-    record.remove_prefix(record.find_first_not_of(' '));
-    record.remove_prefix(record.find(' ') + 1);
-    keys_->append_key(record, limit, key);
+    keys_->append_key(behind_count(record), limit, key);
   }
 
  private:
@@ -42,7 +50,25 @@ void set_parts_of_lines(LineOrder& order, GeneralSortOptions& sort) {
   of_parts.stable = true;  // without the last resort
   std::shared_ptr<const KeyExtractor> keys = make_line_keys(of_parts);
   if (sort.fold) keys = std::make_shared<CountedLineKey>(std::move(keys));
-  sort.keys_of_parts = [keys] { return keys; };
+  std::size_t number = 0;  // one that is too large stays 0: no line has that field
+  std::from_chars(field.data(), field.data() + field.size(), number);
+  PartKey::Directory directory =
+      directory_of_line(field, {.separator = order.separator}, number - 1);
+  if (sort.fold) {
+    directory = [of_line = std::move(directory)](std::string_view record) {
+      return of_line(behind_count(record));
+    };
+  }
+  sort.keys_of_parts = [keys, directory] { return std::make_shared<PartKey>(keys, directory); };
+}
+
+PartKey::Directory directory_of_line(const std::string& name, const LineFieldSyntax& syntax,
+                                     std::size_t field) {
+  return [=, classes = current_byte_classes()](std::string_view line) {
+    LineFields fields(syntax, classes);
+    fields.parse(line);
+    return hive_name(name, fields[field]);
+  };
 }
 
 }  // namespace xxl

@@ -28,6 +28,7 @@ constexpr std::size_t kHeaderBytes = 64 * kKiB;  // as much is read for a messag
 struct RowSide {
   CsvOrder order;
   std::shared_ptr<const CsvKeys> keys;
+  std::string key_name;                 // of the first column of the key
   std::size_t width = 0;                // 0: not known
   std::optional<bool> carriage_return;  // at the end of the first row, if there is one
 
@@ -37,19 +38,19 @@ struct RowSide {
 using RowSides = std::array<RowSide, kJoinSides>;
 
 // The names of the columns of a file that can be read again; none of others.
-std::vector<std::string> names_in(const std::string& path, FieldSyntax fields) {
+std::vector<std::string> names_in(const std::string& path, const FieldSyntax& fields) {
   std::vector<std::string> names;
   if (!std::filesystem::is_regular_file(path)) return names;
   std::string start(kHeaderBytes, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(start.data(), static_cast<std::streamsize>(start.size()));
   start.resize(static_cast<std::size_t>(file.gcount()));
-  const std::size_t end = start.find('\n');
+  const std::size_t end = start.find('\n', comment_bytes(start, fields));
   if (end == start.npos) return names;
   std::string_view row(start.data(), end);
   if (row.ends_with('\r')) row.remove_suffix(1);
   RowFields header;
-  header.parse(without_byte_order_mark(row), fields);
+  header.parse(names_row(row, fields), fields);
   if (header.fault()) return names;
   for (const FieldSpan& field : header) field.append_value(names.emplace_back());
   return names;
@@ -136,16 +137,19 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, RowUse u
   if (join.syntax.header) {
     rules.keys_of_header = [own, path](std::string_view header) {
       resolve_columns(own().order, header, path);
+      own().key_name = name_of_column(own().order.keys.front().column, header, own().order.fields);
       own().make();
       return own().keys;
     };
   } else {
     own().make();
+    own().key_name = name_of_column(own().order.keys.front().column);
     rules.keys = own().keys;
   }
   rules.first_record = [own, path, has_header = join.syntax.header](std::string_view row) {
     std::size_t width = 0;
-    const RowFault fault = count_fields(without_byte_order_mark(row), own().order.fields, width);
+    const FieldSyntax& fields = own().order.fields;
+    const RowFault fault = count_fields(names_row(row, fields), fields, width);
     if (fault && !has_header) {
       throw Error(ErrorCode::bad_input,
                   "the first row is malformed, and it says how many columns there are", path, 0);
@@ -172,8 +176,21 @@ void set_parts(const RowJoin& rows, const std::shared_ptr<RowSides>& sides,
     CsvOrder order = (*sides)[0].order;
     order.keys.resize(1);
     if (!of_r) order.keys.front().column.index = 0;
-    return make_csv_keys(order);
+    return key_of_parts((*sides)[0].key_name, order);
   };
+}
+
+// All rows have the same key: so both sides are in order.
+void set_cross(const RowJoin& rows, GeneralJoinOptions& join) {
+  const auto refuse_if = [](bool given, const char* what) {
+    if (given) throw Error(ErrorCode::usage, std::string("--how=cross has no ") + what);
+  };
+  refuse_if(!rows.orders[0].keys.empty() || !rows.orders[1].keys.empty(), "keys: leave them out");
+  refuse_if(join.method == JoinMethod::hash, "--method=hash");
+  refuse_if(join.parts != 0 || join.part_bytes != 0 || !join.part_by.empty(),
+            "partitioned output, as it has no keys");
+  join.method = JoinMethod::sort_merge;
+  join.presorted = {true, true};
 }
 
 }  // namespace
@@ -197,11 +214,16 @@ std::string no_keys_message(const std::vector<std::string>& left,
 }
 
 void set_rows(const RowJoin& rows, GeneralJoinOptions& join) {
-  check_has_keys(rows, join);
+  if (rows.cross) {
+    set_cross(rows, join);
+  } else {
+    check_has_keys(rows, join);
+  }
   const auto sides = std::make_shared<RowSides>();
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     check_names_of_columns(rows.orders[side], join.syntax.header);
     (*sides)[side].order = rows.orders[side];
+    (*sides)[side].order.group = rows.cross;
     set_side(sides, side, rows.records_of_r ? RowUse::moved : RowUse::joined, join);
   }
   check_types_of_keys(*sides);

@@ -17,6 +17,7 @@ struct RowJoin {
   bool empty_keys_match = true;                                 // otherwise like NULL in SQL
   RejectOptions rejects{};
   bool records_of_r = false;  // rows are rows of R as they are (semi and anti joins)
+  bool cross = false;         // all pairs: there are no keys
 };
 
 // The message for a join of rows without keys, with columns to join by. `left` and `right` are the

@@ -16,11 +16,13 @@
 #include "base/quote.h"
 #include "base/units.h"
 #include "job/files/text_kind.h"
+#include "job/hive_name.h"
 #include "record/csv_keys.h"
 #include "record/csv_rows.h"
 #include "record/csv_spec.h"
 #include "record/grouped_keys.h"
 #include "record/row_fold.h"
+#include "run/part_key.h"
 
 namespace xxl {
 namespace {
@@ -28,14 +30,24 @@ namespace {
 // The keys, once they are known: names of columns are looked up in a header.
 struct Keys {
   CsvOrder order;
+  std::optional<CsvOrder> per;  // of groups, in front of it
   std::vector<std::string> names_of_groups;
   std::shared_ptr<const CsvKeys> made;
   std::optional<std::size_t> fields;             // none before the first row; 0: that is malformed
   std::shared_ptr<const KeyExtractor> sorts_by;  // that, and within groups by values
+  std::string column_of_parts;
 
   void make() {
     made = make_csv_keys(order);
     sorts_by = made;
+    if (per) {
+      sorts_by = std::make_shared<GroupedKeys>(make_csv_keys(*per), made);
+      CsvOrder all = order;
+      all.keys.insert(all.keys.begin(), per->keys.begin(), per->keys.end());
+      if (all.fields.json) number_members(all);
+      made = make_csv_keys(all);
+      return;
+    }
     if (!order.group) {
       check_folds(order);
       check_folds_keep_key(order);
@@ -70,8 +82,9 @@ void part_by(const CsvKey& key, const std::shared_ptr<Keys>& keys, GeneralSortOp
     CsvOrder of_parts = keys->order;
     of_parts.keys.resize(1);
     of_parts.folds.clear();
-    return make_csv_keys(of_parts);
+    return key_of_parts(keys->column_of_parts, of_parts);
   };
+  keys->column_of_parts = name_of_column(key.column);
 }
 
 void check_no_column_is_named_count(const CsvOrder& order) {
@@ -107,6 +120,24 @@ void set_fields(Keys& keys, std::string_view first_row) {
 }
 
 }  // namespace
+
+std::string name_of_column(const CsvColumn& column, std::string_view header, FieldSyntax syntax) {
+  if (!column.name.empty()) return column.name;
+  std::string name;
+  header = names_row(header, syntax);
+  visit_fields(header, syntax, [&](std::size_t at, const FieldSpan& field) {
+    if (at == column.index) field.append_value(name);
+    return at < column.index;
+  });
+  return name.empty() ? std::to_string(column.index + 1) : name;
+}
+
+std::shared_ptr<const KeyExtractor> key_of_parts(const std::string& column, const CsvOrder& order) {
+  const std::shared_ptr<const CsvKeys> keys = make_csv_keys(order);
+  return std::make_shared<PartKey>(keys, [column, keys](std::string_view row) {
+    return hive_name(column, keys->first_value(row));
+  });
+}
 
 std::optional<RecordFault> fault_of(std::optional<CsvFault> fault, MalformedRows malformed,
                                     RowUse use) {
@@ -189,12 +220,22 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
   const auto keys = std::make_shared<Keys>();
   keys->order = rows.order;
   keys->order.count = rows.count;
+  const bool json = rows.order.fields.json;
+  if (!rows.per.empty()) {
+    keys->per = rows.order;
+    keys->per->keys = rows.per;
+    if (json) number_members(*keys->per);
+    check_names_of_columns(*keys->per, sort.syntax.header);
+    sort.unique = sort.keys_have_groups = true;
+    sort.most_of_group = std::exchange(sort.limit, std::nullopt).value_or(1);
+  }
   if (!sort.part_by.empty()) {
     part_by(parse_csv_key(sort.part_by, rows.reverse, column_types(rows.order.fields)), keys, sort);
   }
-  if (rows.order.fields.json) {
+  if (json) {
     number_members(keys->order);
     keys->order.most_json_bytes = sort.given_memory_bytes() / kJsonPart;
+    if (keys->per) keys->per->most_json_bytes = keys->order.most_json_bytes;
     keys->fields = 0;
     if (keys->order.group) keys->names_of_groups = names_of_groups(keys->order, {});
   }
@@ -204,7 +245,12 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
   if (sort.syntax.header) {
     sort.keys_of_header = [keys, path = sort.inputs.front()](std::string_view header) {
       resolve_columns(keys->order, header, path);
+      if (keys->per) resolve_columns(*keys->per, header, path);
       keys->fields = keys->order.header_columns;
+      if (!keys->order.keys.empty()) {
+        keys->column_of_parts =
+            name_of_column(keys->order.keys.front().column, header, keys->order.fields);
+      }
       keys->make();
       if (keys->order.group) keys->names_of_groups = names_of_groups(keys->order, header);
       return keys->sorts_by;
@@ -223,9 +269,9 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
   };
   if (!folds) return;
   sort.unique = true;
-  sort.keys_have_groups = group && std::ranges::any_of(rows.order.folds, [](const CsvFold& fold) {
-                            return needs_order_of_values(fold.kind);
-                          });
+  sort.keys_have_groups |= group && std::ranges::any_of(rows.order.folds, [](const CsvFold& fold) {
+                             return needs_order_of_values(fold.kind);
+                           });
   if (group && rows.order.keys.empty()) {
     sort.folds_to_one = true;
     sort.merge_only |= !sort.keys_have_groups;  // all are in order

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "job/general_sort/general_sort_options.h"
 #include "job/row_faults.h"
@@ -15,7 +16,9 @@ namespace xxl {
 
 struct RowSort {
   CsvOrder order;
-  bool count = false;    // the number of rows of a key, as one more column
+  bool count = false;  // the number of rows of a key, as one more column
+  std::vector<CsvKey>
+      per{};             // of groups by these, the first rows, as many as the limit of the sort
   bool reverse = false;  // the direction of the key of parts, if that does not say
   RejectOptions rejects{};
 };
@@ -42,5 +45,11 @@ void set_row_syntax(const CsvOrder& order, const JobOptions& job, RecordSyntax& 
 
 // Throws Error{usage} where columns are called by names that no header tells.
 void check_names_of_columns(const CsvOrder& order, bool header);
+
+// The name of a column, that of `header` if it was given by its number; without either its number.
+std::string name_of_column(const CsvColumn& column, std::string_view header = {},
+                           FieldSyntax syntax = {});
+// The key of parts by the first column of the key of `order`, which is called `column`.
+std::shared_ptr<const KeyExtractor> key_of_parts(const std::string& column, const CsvOrder& order);
 
 }  // namespace xxl

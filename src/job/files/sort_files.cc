@@ -52,6 +52,8 @@ void refuse_members_of_others(const SortJob& job, TextKind kind) {
       {"rejects", !job.rejects.empty(), rows},
       {"max_rejects", job.max_rejects.has_value(), rows},
       {"quotes", !job.quotes, rows && !is_json(job.format)},
+      {"escape", !job.escape.empty(), rows && !is_json(job.format)},
+      {"comment", !job.comment.empty(), rows && !is_json(job.format)},
   };
   check_members("SortJob", job.format, members);
 }
@@ -109,7 +111,7 @@ LineOrder line_order(const SortSpec& job) {
 
 CsvOrder row_order(const SortSpec& job) {
   CsvOrder order;
-  order.fields = fields_of_rows(job.format, given_separator(job.separator), job.quotes);
+  order.fields = fields_of_rows(job.format, job);
   const ColumnTypes types = column_types(order.fields);
   order.keys = parse_csv_keys(job.keys, job.reverse, types);
   order.descending = job.reverse;
@@ -240,6 +242,9 @@ GeneralSortOptions general_options(const SortSpec& spec) {
     case TextKind::rows:
       set_rows({.order = row_order(spec),
                 .count = spec.count && !spec.group,
+                .per = parse_csv_keys(
+                    spec.per, false,
+                    is_json(spec.format) ? ColumnTypes::of_members : ColumnTypes::of_keys),
                 .reverse = spec.reverse,
                 .rejects = {spec.rejects, spec.max_rejects}},
                options);

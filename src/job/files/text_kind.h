@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "record/csv_rows.h"
 #include "record/csv_spec.h"
 #include "record/field_syntax.h"
 #include "record/line_order.h"
@@ -29,19 +30,6 @@ inline TextKind text_kind(std::string_view record) {
   return is_rows ? TextKind::rows : TextKind::none;
 }
 
-// With the separator given, or that of the record, csv or tsv. `quotes`: that of --quote, double or
-// none. Throws Error{usage}.
-inline FieldSyntax fields_of_rows(std::string_view record,
-                                  const std::optional<FieldSeparator>& given, bool quotes) {
-  if (is_json(record)) {
-    FieldSyntax syntax(',', false);
-    syntax.json = true;
-    return syntax;
-  }
-  if (given) return {row_separator(*given), quotes};
-  return {record == "tsv" ? '\t' : ',', quotes};
-}
-
 inline ColumnTypes column_types(const FieldSyntax& fields) {
   return fields.json ? ColumnTypes::of_members : ColumnTypes::of_keys;
 }
@@ -50,6 +38,28 @@ inline ColumnTypes column_types(const FieldSyntax& fields) {
 inline std::optional<FieldSeparator> given_separator(std::string_view text) {
   if (text.empty()) return std::nullopt;
   return parse_separator(text);
+}
+
+// Of rows of `record`, csv or tsv, of a job. Throws Error{usage}.
+template <class Job>
+FieldSyntax fields_of_rows(std::string_view record, const Job& job) {
+  if (is_json(record)) {
+    FieldSyntax syntax(',', false);
+    syntax.json = true;
+    return syntax;
+  }
+  FieldSyntax fields(record == "tsv" ? '\t' : ',', job.quotes);
+  if (const auto given = given_separator(job.separator)) fields.separator = *given;
+  if (job.escape.size() > 1) throw Error(ErrorCode::usage, "--escape is one byte");
+  if (!job.escape.empty()) fields.escape = job.escape.front();
+  if (job.comment.size() > FieldSeparator::kMaxBytes || (!job.comment.empty() && !job.header)) {
+    throw Error(ErrorCode::usage, job.header
+                                      ? "--comment has at most 8 bytes"
+                                      : "comments are lines before a header: --comment needs one");
+  }
+  fields.comment = FieldSeparator(job.comment);
+  check_syntax(fields);
+  return fields;
 }
 
 // The `malformed` of a job. Throws Error{usage}.

@@ -21,6 +21,7 @@
 #include "job/fixed_sort/run_formation.h"
 #include "job/fixed_sort/run_merge.h"
 #include "job/fixed_sort/sort_plan.h"
+#include "job/hive_name.h"
 #include "job/inputs.h"
 #include "job/output.h"
 #include "job/phase_meter.h"
@@ -327,9 +328,7 @@ OutputParts* FixedSorting::cut_parts(std::uint64_t records) {
   const std::size_t bytes = output_layout_.record_bytes();
   std::shared_ptr<const KeyExtractor> key;
   if (!options_.part_by.empty()) {
-    RecordFormat format = options_.output_format();
-    format.key.resize(1);
-    key = std::make_shared<FormatKey>(format);
+    key = xxl::key_of_parts(options_.part_by, options_.output_format());
   }
   return output_->cut_parts(options_.written_of(records) * bytes, std::move(key), bytes);
 }

@@ -9,7 +9,7 @@ namespace xxl {
 inline GroupSelection group_selection(GroupRule rule, const GeneralSortOptions& options,
                                       const KeyExtractor& keys) {
   const KeyExtractor* const keys_of_groups = keys.keys_of_groups();
-  return keys_of_groups != nullptr ? GroupSelection(rule, keys_of_groups)
+  return keys_of_groups != nullptr ? GroupSelection(rule, keys_of_groups, options.most_of_group)
                                    : GroupSelection(rule, options.tags);
 }
 

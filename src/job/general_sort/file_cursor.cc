@@ -81,7 +81,8 @@ bool FileCursor::next_text() {
 // its frame, they are what has been joined and the start of the text, or of a row less than has
 // been joined. `at_end`: there is no more text.
 std::optional<std::size_t> FileCursor::find_end(bool at_end) {
-  if (syntax_.quoted()) {
+  if (may_be_comment_ && !find_comment(at_end)) return std::nullopt;
+  if (syntax_.quoted() && !may_be_comment_) {
     const auto row = splitter_.next(text_, at_end);
     return row ? std::optional(row->size) : std::nullopt;
   }
@@ -90,6 +91,20 @@ std::optional<std::size_t> FileCursor::find_end(bool at_end) {
   const std::size_t end =
       syntax_.record_bytes != 0 ? syntax_.record_bytes - joined : text_.find(syntax_.terminator);
   return end <= text_.size() ? std::optional(joined + end) : std::nullopt;
+}
+
+// A comment ends with its line, whatever quotes it has. False if more must be read to tell whether
+// it is one. What is none has been joined without having been given to the splitter.
+bool FileCursor::find_comment(bool at_end) {
+  const std::string_view joined =
+      joined_ == nullptr ? std::string_view() : joined_->view().substr(tag_bytes_);
+  constexpr std::size_t kEnough = 2 * FieldSeparator::kMaxBytes;
+  const std::string start = std::string(joined.substr(0, kEnough)).append(text_.substr(0, kEnough));
+  const std::optional<bool> is_comment = starts_comment(start, syntax_.fields);
+  if (!is_comment && !at_end) return false;
+  may_be_comment_ = is_comment.value_or(false);
+  if (!may_be_comment_ && !joined.empty()) splitter_.next(joined, false);
+  return true;
 }
 
 // Makes the record of the first `bytes` of what has been joined; the rest is to be read again.
@@ -183,11 +198,22 @@ void FileCursor::pass(std::string_view record) {
 }
 
 std::optional<std::string> FileCursor::take_header() {
-  do {
-    if (!take_record()) return std::nullopt;
-  } while (leaves_out(content(), syntax_, style_));
+  std::string header;  // behind comments, with blank lines between
+  for (std::size_t comments = 0;;) {
+    may_be_comment_ = syntax_.fields.comment.size() != 0;
+    const bool is_record = take_record();
+    check_comments(std::string_view(header).substr(0, comments), !is_record, input_.path());
+    if (!is_record) return std::nullopt;
+    const bool is_comment = std::exchange(may_be_comment_, false);
+    if (!is_comment && !leaves_out(content(), syntax_, style_)) {
+      header.resize(comments);
+      break;
+    }
+    header.append(content()).push_back(syntax_.terminator);
+    if (is_comment) comments = header.size();
+  }
   style_ = style_of(content(), syntax_);
-  return std::string(content());
+  return header.append(content());
 }
 
 std::shared_ptr<const void> FileCursor::hold() {

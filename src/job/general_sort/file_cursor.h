@@ -76,6 +76,7 @@ class FileCursor final : public RecordCursor {
   bool next_text();
   bool take_record();
   std::optional<std::size_t> find_end(bool at_end);
+  bool find_comment(bool at_end);
   void take_joined(std::size_t bytes);
   void join(std::string_view part);
   std::uint64_t line_of_fault() const;
@@ -99,6 +100,7 @@ class FileCursor final : public RecordCursor {
   std::shared_ptr<JoinedRecord> joined_;  // the record, if it lies in several buffers
   std::shared_ptr<JoinedRecord> again_;   // holds the source, if that is no buffer
   RowSplitter splitter_;                  // of rows
+  bool may_be_comment_ = false;           // the current record, before the header
   RowStyle style_;
   std::string_view record_;
   std::uint64_t offset_ = 0;  // of the current record

@@ -303,6 +303,12 @@ void GeneralReader::close_segment(Region& region, std::byte* begin, std::byte* e
                                   std::size_t input, std::uint64_t offset, bool input_ends) {
   std::string_view text(reinterpret_cast<const char*>(begin),
                         static_cast<std::size_t>(end - begin));
+  if (header_pending_) {
+    const std::size_t comments = take_comments(text, input, input_ends);
+    lines_ += lines_in(text.substr(0, comments), syntax_);
+    text.remove_prefix(comments);
+    offset += comments;
+  }
   if (!input_ends) {
     const std::size_t whole = whole_records(text);
     carry_ = text.substr(whole);
@@ -331,6 +337,15 @@ void GeneralReader::close_segment(Region& region, std::byte* begin, std::byte* e
   if (!segment.text.empty()) region.segments.push_back(segment);
 }
 
+// The bytes of comments that `text` begins with.
+std::size_t GeneralReader::take_comments(std::string_view text, std::size_t input,
+                                         bool input_ends) {
+  const std::size_t bytes = comment_bytes(text, syntax_.fields);
+  comments_.append(text.substr(0, bytes));
+  check_comments(comments_, input_ends && text.size() == bytes, inputs_.files[input].path());
+  return bytes;
+}
+
 // Takes the header off, if it is there, and hands out the first record.
 void GeneralReader::see_first(GeneralSegment& segment) {
   const auto take = [&](std::size_t bytes) {
@@ -349,7 +364,12 @@ void GeneralReader::see_first(GeneralSegment& segment) {
     header_pending_ = false;
     const std::string_view header = first_record(segment.text, syntax_);
     style_ = style_of(header, syntax_);
-    on_header_(segment.input, header);
+    if (!comments_.empty()) {
+      on_header_(segment.input, comments_.append(header));
+      comments_.clear();
+    } else {
+      on_header_(segment.input, header);
+    }
     take(std::min(header.size() + 1, segment.text.size()));
     take_blank_lines();
   }

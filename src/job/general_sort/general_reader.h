@@ -175,6 +175,7 @@ class GeneralReader {
   void close_segment(Region& region, std::byte* begin, std::byte* end, std::size_t input,
                      std::uint64_t offset, bool input_ends);
   std::size_t whole_records(std::string_view text) const;
+  std::size_t take_comments(std::string_view text, std::size_t input, bool input_ends);
   void see_first(GeneralSegment& segment);
   void complete_last_row(GeneralSegment& segment) const;
 
@@ -193,6 +194,7 @@ class GeneralReader {
   std::size_t carry_input_ = 0;
   std::uint64_t carry_offset_ = 0;
   bool header_pending_;        // of the input that the next segment is of
+  std::string comments_;       // before it
   bool first_pending_ = true;  // likewise its first record
   RowStyle style_;             // of the current input, once its first row is known
   std::uint64_t lines_;        // in the current input before the next segment

@@ -188,6 +188,7 @@ void GeneralSorting::take_header(std::size_t input, std::string_view header) {
     }
     return;
   }
+  row_faults_.drop_comments(count_comments(header, options_.syntax.fields));
   const bool is_same =
       is_row ? have_same_names(*header_, header, options_.syntax.fields) : *header_ == header;
   if (options_.keys_of_header && !is_same) {

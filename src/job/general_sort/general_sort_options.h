@@ -38,6 +38,7 @@ struct GeneralSortOptions : JobOptions, ResultRange, RecordRules, RejectOptions 
   bool folds_to_one = false;  // all records are one group, which is there if they are none
   // keys have keys_of_groups(). Without tags.
   bool keys_have_groups = false;
+  std::uint64_t most_of_group = 1;  // with unique and keys_have_groups: of records, the first ones
   // If there are any, the order has to do with where records stand in the input (record_tags.h).
   // Without fold; with merge_only only those that tell inputs apart.
   RecordTags tags;

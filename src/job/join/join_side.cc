@@ -64,6 +64,9 @@ void GeneralJoinSide::start(io::IoService& io, Workers& workers, Monitor& monito
 }
 
 void GeneralJoinSide::take_header(std::size_t file, std::string_view header) {
+  if (header_ || index_ != 0) {
+    row_faults_.drop_comments(count_comments(header, join_.syntax.fields));
+  }
   if (header_) {
     if (join_.syntax.rows ? have_same_names(*header_, header, join_.syntax.fields)
                           : *header_ == header) {

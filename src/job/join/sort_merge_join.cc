@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "io/output_file.h"
 #include "job/fixed_sort/fixed_sorting.h"
+#include "job/hive_name.h"
 #include "job/inputs.h"
 #include "job/job_io.h"
 #include "job/job_steps.h"
@@ -409,7 +410,7 @@ std::shared_ptr<const KeyExtractor> SortMergeJoin::key_of_parts() const {
   if (options_.part_by.empty()) return nullptr;
   RecordFormat rows = rows_.row_format();
   rows.key = {*rows_.first_key()};
-  return std::make_shared<FormatKey>(rows);
+  return xxl::key_of_parts(options_.part_by, rows);
 }
 
 // Until all has been joined.

@@ -55,7 +55,8 @@ TEST(PartManifest, checksums_are_hexadecimal) {
 }
 
 TEST(PartManifest, each_file_is_one_of_the_directory) {
-  for (const char* file : {"", ".", "..", "../x", "/x", R"(x\u0000y)"}) {
+  for (const char* file : {"", ".", "..", "../x", "/x", "x/", "a/x", "a=b/..", "a=b/c=d/x",
+                           "..=/../x", R"(x\u0000y)"}) {
     expect_refused(manifest_of(part(file)), "is not the name of a file in the directory");
   }
   expect_refused(manifest_of(part("p") + ", " + part("q") + ", " + part("p")),
@@ -131,8 +132,9 @@ TEST(PartManifest, is_never_larger_than_one_that_is_read) {
   for (const auto& [parts, key_bytes] :
        {std::pair(kMostPartsOfLongKeys, kMostKeyBytes), std::pair(kMostParts, kShortKeyBytes)}) {
     const std::string key(key_bytes, '\1');
-    const PartManifest::Part part{
-        "part-000000.parquet", ~std::uint64_t{0}, ~std::uint64_t{0}, key, key, ~std::uint64_t{0}};
+    const std::string file = std::string(255, 'x') + "/part-0.csv";
+    const PartManifest::Part part{file, ~std::uint64_t{0}, ~std::uint64_t{0}, key,
+                                  key,  ~std::uint64_t{0}};
     ManifestText one("lines", 1, 1), two("lines", 1, 1);
     one.add(part);
     two.add(part);
@@ -147,8 +149,22 @@ TEST(PartManifest, names_of_parts_have_their_number) {
   EXPECT_EQ(part_name(123456), "part-123456");
   EXPECT_EQ(ending_of_part("part-00012.parquet"), ".parquet");
   EXPECT_EQ(ending_of_part("part-123456"), "");
-  EXPECT_FALSE(ending_of_part("part-0001"));
+  EXPECT_EQ(ending_of_part("part-0.csv"), ".csv");
+  EXPECT_EQ(name_in_directory(1), "part-1");
+  EXPECT_FALSE(ending_of_part("part-x"));
   EXPECT_FALSE(ending_of_part("parts-00001"));
+}
+
+TEST(PartManifest, kinds_of_text_and_columns_have_endings) {
+  EXPECT_EQ(part_ending("lines"), ".txt");
+  EXPECT_EQ(part_ending("tsv"), ".tsv");
+  EXPECT_EQ(part_ending("parquet"), ".parquet");
+  EXPECT_EQ(part_ending("fixed:16"), "");
+}
+
+TEST(PartManifest, a_part_may_be_in_a_directory_of_a_value) {
+  const std::string text = manifest_of(part("city=New York/part-0.csv"));
+  EXPECT_EQ(parse_manifest(text, "_manifest.json").parts[0].file, "city=New York/part-0.csv");
 }
 
 TEST(PartManifest, an_empty_part_has_no_keys) {

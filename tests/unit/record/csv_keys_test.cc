@@ -133,7 +133,7 @@ TEST(CsvKeys, RowsWithAnotherNumberOfFieldsAreTold) {
   EXPECT_EQ(kind_of("1,2,", 2), Kind::more_fields);
   EXPECT_EQ(kind_of("1,2,", 0), std::nullopt);
   EXPECT_EQ(kind_of("x,2,", 2), Kind::value);
-  EXPECT_EQ(kind_of("1,\"2", 2), Kind::quotes);
+  EXPECT_EQ(kind_of("1,\"2", 2), Kind::syntax);
   EXPECT_EQ(keys.check("1", 2)->what, "the row has 1 field instead of 2");
 }
 
@@ -554,9 +554,9 @@ TEST(CsvKeys, OfMalformedRowsAreMadeNevertheless) {
   EXPECT_EQ(key_of(order, "\"x"), key_of(order, ",,"));
 }
 
-TEST(CsvFields, AreFoundByColumn) {
-  EXPECT_EQ(field_content("a,\"b,c\",d", ',', 1), "b,c");
-  EXPECT_EQ(field_content("a", ',', 1), "");
+TEST(CsvKeys, HaveTextsForMessages) {
+  EXPECT_EQ(key_text(order_by({"2"}), "a,\"b,c\",d"), "b,c");
+  EXPECT_EQ(key_text(order_by({"2"}), "a"), "");
 }
 
 TEST(CsvFields, HaveKeysOfTheirOwn) {

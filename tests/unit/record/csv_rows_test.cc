@@ -268,6 +268,109 @@ TEST(CsvFields, MayHaveNoQuotes) {
   EXPECT_THROW(append_field("a\tb", tabs, out), Error);
 }
 
+FieldSyntax syntax_of(std::string_view separator, bool quotes, char escape) {
+  FieldSyntax syntax(',', quotes);
+  syntax.separator = FieldSeparator(separator);
+  syntax.escape = escape;
+  return syntax;
+}
+
+TEST(CsvFields, MayHaveEscapesAndSeparatorsOfSeveralBytes) {
+  const auto values = [](std::string_view row, const FieldSyntax& syntax) {
+    RowFields fields;
+    fields.parse(row, syntax);
+    EXPECT_FALSE(fields.fault()) << row;
+    Values found;
+    for (const FieldSpan& field : fields) field.append_value(found.emplace_back());
+    return found;
+  };
+  EXPECT_EQ(values("a|b||\"c||d\"|||e", syntax_of("||", true, '\0')),
+            (Values{"a|b", "c||d", "|e"}));
+  EXPECT_EQ(values("a\\,b,\"c\\\"\"\"\",\\n\\\\n", syntax_of(",", true, '\\')),
+            (Values{"a,b", "c\"\"", "\n\\n"}));
+  EXPECT_EQ(values("\"a^", syntax_of("::", false, '^')), (Values{"\"a^"}));
+}
+
+// Rows are written, and found and read again, in pieces of any size.
+TEST(CsvSplitter, FindsRowsOfAllSyntaxes) {
+  Random random(5);
+  for (int i = 0; i < 20000; ++i) {
+    static constexpr std::string_view kSeparators[] = {",", "||", "aab", "ab", "::;"};
+    const bool quotes = random.below(3) > 0;
+    const bool escapes = !quotes || random.below(2) == 0;
+    const FieldSyntax syntax =
+        syntax_of(kSeparators[random.below(5)], quotes, escapes ? '\\' : '\0');
+    std::string text;
+    std::vector<Values> rows;
+    for (std::size_t r = 1 + random.below(4); r > 0; --r) {
+      Values& row = rows.emplace_back();
+      for (std::size_t f = 1 + random.below(4); f > 0; --f) {
+        row.push_back(random_text(random, "ab,|:;\\\"\n\rn", random.below(6)));
+        if (row.size() > 1) text += syntax.separator.bytes();
+        append_field(row.back(), syntax, text);
+      }
+      text += '\n';
+    }
+    RowSplitter splitter(syntax, '\n');
+    std::string_view rest = text;
+    for (const Values& row : rows) {
+      std::optional<RowSplitter::Row> found;
+      for (std::size_t given = 0; !found;) {
+        const std::string_view next = rest.substr(given, 1 + random.below(5));
+        given += next.size();
+        found = splitter.next(next, false);
+        ASSERT_TRUE(found || given < rest.size()) << text;
+      }
+      RowFields fields;
+      fields.parse(rest.substr(0, found->size), syntax);
+      ASSERT_FALSE(fields.fault()) << text;
+      Values values;
+      for (const FieldSpan& field : fields) field.append_value(values.emplace_back());
+      ASSERT_EQ(values, row) << text;
+      rest.remove_prefix(found->size + 1);
+    }
+    ASSERT_TRUE(rest.empty());
+  }
+}
+
+// A malformed row is the same row however the text comes.
+TEST(CsvSplitter, DoesNotDependOnPieces) {
+  Random random(6);
+  for (int i = 0; i < 20000; ++i) {
+    static constexpr std::string_view kSeparators[] = {",", "||", "aab"};
+    const FieldSyntax syntax =
+        syntax_of(kSeparators[random.below(3)], true, random.below(2) == 0 ? '\0' : '\\');
+    const std::string text = random_text(random, "ab,|\\\"\"\n\r", 1 + random.below(30));
+    const std::size_t most_open = i % 2 == 0 ? RowSplitter::kUnbounded : 1 + random.below(10);
+    RowSplitter splitter(syntax, '\n', most_open);
+    for (std::string_view rest = text; !rest.empty();) {
+      const RowSplitter::Row whole = *RowSplitter(syntax, '\n', most_open).next(rest, true);
+      std::optional<RowSplitter::Row> row;
+      for (std::size_t given = 0; !row;) {
+        const std::string_view next = rest.substr(given, 1 + random.below(5));
+        given += next.size();
+        row = splitter.next(next, given == rest.size());
+      }
+      ASSERT_EQ(*row, whole) << text;
+      rest.remove_prefix(row->size + (row->terminated ? 1 : 0));
+    }
+  }
+}
+
+TEST(CsvFields, CommentsPrecedeTheHeader) {
+  FieldSyntax syntax;
+  EXPECT_EQ(comment_bytes("#a\nb\n", syntax), 0u);
+  syntax.comment = FieldSeparator("##");
+  const std::string header = "\xef\xbb\xbf##\"\n\r\n## b\nid,n";
+  EXPECT_EQ(names_row(header, syntax), "id,n");
+  EXPECT_EQ(count_comments(header, syntax), 2u);
+  EXPECT_EQ(comment_bytes("\n\n##a\n\nid\n##b\n", syntax), 6u);
+  EXPECT_EQ(comment_bytes("##a", syntax), 0u);
+  EXPECT_EQ(starts_comment("#", syntax), std::nullopt);
+  EXPECT_EQ(starts_comment("#a", syntax), false);
+  EXPECT_TRUE(have_same_names(header, "id,n\r", syntax));
+}
+
 TEST(CsvFields, HeadersAreTheSameIfTheirNamesAre) {
   EXPECT_TRUE(have_same_names("id,name", "\xef\xbb\xbf\"id\",name\r", ','));
   EXPECT_TRUE(have_same_names("\"a\"\"b\"", "\"a\"\"b\"\r", ','));

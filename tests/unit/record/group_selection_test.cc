@@ -116,5 +116,14 @@ TEST(GroupSelection, without_tags_is_all_or_the_first) {
   }
 }
 
+TEST(GroupSelection, KeepsTheFirstOnesOfEach) {
+  GroupSelection selection(GroupRule::first, nullptr, 2);
+  std::string kept;
+  for (const bool same_key : {false, true, true, false, false, true, true, true}) {
+    kept.push_back(selection.keeps("", same_key) ? '1' : '0');
+  }
+  EXPECT_EQ(kept, "11011100");
+}
+
 }  // namespace
 }  // namespace xxl

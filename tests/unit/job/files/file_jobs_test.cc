@@ -221,17 +221,17 @@ TEST_F(FileJobs, WriteAndReadParts) {
   sort.output = path("parts");
   sort.scratch_dirs = {directory_.path()};
   sort_files(sort);
-  EXPECT_EQ(read(path("parts/part-00000")), "a\nb\n");
-  EXPECT_EQ(read(path("parts/part-00001")), "c\nd\n");
+  EXPECT_EQ(read(path("parts/part-00000.txt")), "a\nb\n");
+  EXPECT_EQ(read(path("parts/part-00001.txt")), "c\nd\n");
   JoinJob join;
   join.part_bytes = 4;
   join.inputs = {path("parts"), write("s", "a\nc\nd\n")};
   join.output = path("joined");
   join.scratch_dirs = {directory_.path()};
   join_files(join);
-  EXPECT_EQ(read(path("joined/part-00000")), "a\nc\n");
-  EXPECT_EQ(read(path("joined/part-00001")), "d\n");
-  EXPECT_NE(read(path("joined/manifest.json")).find("\"record\": \"lines\""), std::string::npos);
+  EXPECT_EQ(read(path("joined/part-00000.txt")), "a\nc\n");
+  EXPECT_EQ(read(path("joined/part-00001.txt")), "d\n");
+  EXPECT_NE(read(path("joined/_manifest.json")).find("\"record\": \"lines\""), std::string::npos);
 }
 
 TEST_F(FileJobs, RefusePartsThereCannotBe) {
