@@ -22,9 +22,6 @@ import sys
 # Not covered yet: what only developers read. Comments of sources (src, io, gpu, tools) are not covered either.
 NOT_YET = ["docs/internals/*", "CONTRIBUTING.md", "bench/*", "tests/*", "examples/*"]
 
-COMMANDS = ["sort", "group", "uniq", "top", "merge", "check", "union", "intersect", "except", "join", "shuf", "gen",
-            "validate", "probe", "info"]
-
 # Name, what to write instead, and the pattern in a sentence. Not found by a program, so left to the reader:
 # sentences without a verb (R13), and changes told as stories (R17) but for the words below.
 PATTERNS = [
@@ -193,9 +190,15 @@ def read_python(name, text):
     return found
 
 
+def help_of(xxl, *words):
+    return subprocess.run([xxl, "help", *words], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def commands_of(xxl):
+    return re.findall(r"^  ([a-z]+)  +\S", help_of(xxl), re.MULTILINE)
+
+
 def read_help(xxl, command):
-    run = subprocess.run([xxl, "help", command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                         check=False)
     found = Text("xxl help " + command, "help")
     paragraph, begin = [], 0
 
@@ -204,7 +207,7 @@ def read_help(xxl, command):
             found.add(begin, " ".join(paragraph))
             paragraph.clear()
 
-    for number, line in enumerate(run.stdout.splitlines(), 1):
+    for number, line in enumerate(help_of(xxl, command, "all").splitlines(), 1):
         if len(line) > 80:
             found.long_lines.append(number)
         columns = re.match(r"^ +\S.*? {2,}(\S.*)$", line)  # a name or an option, and what it means
@@ -305,7 +308,7 @@ def main():
     for name in tracked(root, "python/src/xxl/*.py", "python/src/xxl/*.pyi"):
         texts.append(read_python(name, (root / name).read_text()))
     if arguments.xxl:
-        for command in COMMANDS:
+        for command in commands_of(arguments.xxl):
             texts.append(read_help(arguments.xxl, command))
 
     found = {}

@@ -1,5 +1,9 @@
 #include "cli/completions.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "base/error.h"
 #include "cli/options_table.h"
 
@@ -8,6 +12,31 @@ namespace {
 
 bool is_file(const OptionSpec& option) {
   return option.value_name == "FILE" || option.value_name == "PROG";
+}
+
+// The options that are explained, and their other names.
+std::vector<OptionSpec> completed(const CommandSpec& command) {
+  std::vector<OptionSpec> options;
+  for (const OptionSpec& option : command.options) {
+    if (!option.help.empty()) options.push_back(option);
+  }
+  const std::size_t own = options.size();
+  for (const OtherName& other : other_names()) {
+    const auto has_name = [&](const OptionSpec& option) { return option.long_name == other.name; };
+    if (std::any_of(options.begin(), options.end(), has_name)) continue;
+    for (std::size_t i = 0; i < own; ++i) {
+      const std::string words = " " + std::string(options[i].words) + " ";
+      const bool is_refused =
+          !other.value.empty() && words.find(" " + std::string(other.value) + " ") == words.npos;
+      if (options[i].key() != other.key || is_refused) continue;
+      OptionSpec option = options[i];
+      option.long_name = other.name;
+      option.short_name = 0;
+      if (!other.value.empty()) option.value = ValueKind::none;
+      options.push_back(option);
+    }
+  }
+  return options;
 }
 
 std::string command_names() {
@@ -36,8 +65,7 @@ std::string bash_value(const OptionSpec& option) {
 void append_bash_command(std::string& out, const CommandSpec& command) {
   out.append("    ").append(command.name).append(")\n      case \"$prev\" in\n");
   std::string switches;
-  for (const OptionSpec& option : command.options) {
-    if (option.help.empty()) continue;
+  for (const OptionSpec& option : completed(command)) {
     switches.append(switches.empty() ? "" : " ");
     append_switches(switches, option, " ");
     if (option.value == ValueKind::none) continue;
@@ -118,8 +146,7 @@ std::string zsh() {
       "  local name=$words[2]\n  shift words\n  ((CURRENT--))\n  case $name in\n");
   for (const CommandSpec& command : commands()) {
     out.append("    ").append(command.name).append(")\n      _arguments -s");
-    for (const OptionSpec& option : command.options) {
-      if (option.help.empty()) continue;
+    for (const OptionSpec& option : completed(command)) {
       if (option.short_name != 0) {
         append_zsh_switch(out, option, std::string("-") + option.short_name, "+");
       }
@@ -159,14 +186,13 @@ std::string fish() {
   out.append("complete -c xxl -n '__fish_seen_subcommand_from help' -f -a '");
   out.append(command_names()).append("'\n");
   for (const CommandSpec& command : commands()) {
-    for (const OptionSpec& option : command.options) {
-      if (option.help.empty()) continue;
+    for (const OptionSpec& option : completed(command)) {
       out.append("complete -c xxl -n '__fish_seen_subcommand_from ").append(command.name);
       out.append("'");
       if (option.short_name != 0) out.append(" -s ").append(1, option.short_name);
       if (!option.long_name.empty()) out.append(" -l ").append(option.long_name);
       if (option.value == ValueKind::required) out.append(" -r");
-      if (!option.words.empty()) {
+      if (option.value != ValueKind::none && !option.words.empty()) {
         out.append(" -f -a '").append(fish_text(option.words)).append("'");
       } else if (option.value_name == "DIR") {
         out.append(" -f -a '(__fish_complete_directories)'");

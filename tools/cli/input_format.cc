@@ -160,6 +160,21 @@ void check_listed_files(const ParsedOptions& options, const std::vector<std::str
   }
 }
 
+std::string format_words(const ParsedOptions& options) {
+  const std::string record = options.value("format", "lines");
+  std::string text = record + ", as no option or name says otherwise";
+  for (const Argument& argument : options.arguments()) {
+    if (argument.string_key != "format") continue;
+    const std::vector<std::string>& tokens = argument.original_tokens;
+    // set() leaves the name of the option alone.
+    const bool is_found = tokens.size() == 1 && tokens.front() == "--format";
+    text = record + (is_found ? ", as the name or first bytes of the input say" : ", as given");
+  }
+  if (!options.knows("header") || text_kind(record) != TextKind::rows || is_json(record))
+    return text;
+  return text + (options.has("header") ? "; with a header" : "; without a header");
+}
+
 void resolve_format(const Caller& caller, ParsedOptions& options) {
   if (caller.stands_in || options.has_mistake() || options.asks_for_text()) return;
   const bool has_sides = options.has("record1") || options.has("record2");

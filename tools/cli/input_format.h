@@ -24,6 +24,9 @@ std::string_view format_of_name(std::string_view file);
 // Changes nothing where the program stands in for sort(1) or join(1).
 void resolve_format(const Caller& caller, ParsedOptions& options);
 
+// The format after resolve_format(), how it is known, and whether there is a header.
+std::string format_words(const ParsedOptions& options);
+
 // Throws Error{usage} if a file of --files0-from has a name of another format than lines, and no
 // option says that it is lines.
 void check_listed_files(const ParsedOptions& options, const std::vector<std::string>& files);

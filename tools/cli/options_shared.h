@@ -73,8 +73,8 @@ inline constexpr OptionSpec kCompression = option(
 
 inline constexpr OptionSpec kFormat = option(
     kInputTitle, "--format=FORMAT",
-    "what the files hold: lines, csv, tsv, jsonl, parquet, arrow, fixed:N, u64, ...; for short "
-    "--csv, --tsv, --jsonl, --parquet, --arrow",
+    "what the files hold: lines, csv, tsv, jsonl, parquet, arrow, fixed:N, u64, ... (for short "
+    "--csv, --tsv, --jsonl, --parquet, --arrow)",
     {.words = "lines csv tsv jsonl parquet arrow u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:",
      .details =
          "Without it, Parquet and Arrow files are known by their suffix or first bytes, and "

@@ -216,6 +216,7 @@ constexpr OtherName kOtherNames[] = {
     {"dupes", "repeated"},
     {"offset", "skip"},
     {"dry-run", "explain"},
+    {"quiet", "progress", "never"},
 };
 
 // Made when first asked for: sort's part lies in another file.
@@ -267,7 +268,7 @@ OptionSpec for_records(OptionSpec option, Scope records) {
       if (scope != Scope::lines) switches.append(", --").append(word);
     }
     if (overlap(records, Scope::binary)) names.append(", fixed:N, u64, ...");
-    help = "what the files hold: " + names + "; for short " + switches.substr(2);
+    help = "what the files hold: " + names + " (for short " + switches.substr(2) + ")";
   }
   option.words = words;
   option.help = help;

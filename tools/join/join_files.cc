@@ -231,6 +231,7 @@ int join_files(const Caller& caller, const JoinArguments& arguments, TextKind ki
   if (join.count_only) {
     std::printf("%ju\n", static_cast<std::uintmax_t>(report.rows));
   }
+  print_summary(options, show_progress, summary_of(subject, report), report);
   for (std::size_t side = 0; side < kJoinSides; ++side) {
     warn_of_rows(caller, report.sides[side], join.malformed);
   }

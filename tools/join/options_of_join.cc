@@ -104,7 +104,7 @@ constexpr std::array kJoinOptions{
     kEscape,
     kComment,
     option(kOutputTitle, "--how=KIND",
-           "inner, left, right, full, semi, anti, cross; default: inner",
+           "inner, left, right, full, semi, anti or cross (default: inner)",
            {.words = "inner left right full outer semi anti right-semi right-anti cross",
             .details = "inner: a row for each pair of records with equal keys. left: also each "
                        "left record without a match. right: also each right one. full, or outer: "

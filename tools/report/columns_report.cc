@@ -123,6 +123,18 @@ std::string explain_json(const ColumnsPlan& plan) {
   return json.end_object().text() + "\n";
 }
 
+Summary summary_of(const ColumnsPlan& plan, const ColumnsReport& report) {
+  std::uint64_t rows = 0;
+  Summary summary;
+  for (const ColumnsInput& input : plan.inputs) {
+    rows += input.facts.rows_read;
+    summary.bytes += input.facts.bytes_read;
+  }
+  summary.counts = counts_text(rows, report.written.rows, "row");
+  summary.output = plan.output.empty() ? "-" : plan.output;
+  return summary;
+}
+
 std::string stats_table(const ColumnsPlan& plan, const ColumnsReport& report) {
   std::string out;
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {

@@ -9,6 +9,7 @@
 
 #include "columns/files/memory_plan.h"
 #include "columns/files/module_table.h"
+#include "report/summary.h"
 #include "xxl/job.h"
 
 namespace xxl::cli {
@@ -49,6 +50,9 @@ struct ColumnsReport : Measurements {
 // The plan, one fact a line, and as an object, whose members are described in the manual page.
 std::string explain(const ColumnsPlan& plan);
 std::string explain_json(const ColumnsPlan& plan);
+
+// The line at the end.
+Summary summary_of(const ColumnsPlan& plan, const ColumnsReport& report);
 
 // The table of --stats, and the object of --stats=json. The facts of the inputs of `plan` must be
 // those after the work.

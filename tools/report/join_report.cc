@@ -116,6 +116,16 @@ std::string explain_json(const JoinSubject& subject, const JoinPlan& plan) {
   return json.end_object().text() + "\n";
 }
 
+Summary summary_of(const JoinSubject& subject, const JoinReport& report) {
+  std::uint64_t bytes = 0;
+  for (const JoinPlan::Side& side : report.plan.sides) bytes += side.input_bytes;
+  return {.counts = thousands(report.sides[0].records) + " and " +
+                    thousands(report.sides[1].records) + " records read, " +
+                    thousands(report.rows) + " written",
+          .bytes = bytes,
+          .output = subject.output.empty() ? "-" : subject.output};
+}
+
 std::string stats_table(const JoinSubject& subject, const JoinReport& report) {
   const JoinPlan& plan = report.plan;
   std::string out;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "job/join/join_options.h"
+#include "report/summary.h"
 
 namespace xxl::cli {
 
@@ -22,6 +23,9 @@ struct JoinSubject {
 std::string explain(const JoinSubject& subject, const JoinPlan& plan);
 // The same as an object; its members are described in the manual page (options_of_join.cc).
 std::string explain_json(const JoinSubject& subject, const JoinPlan& plan);
+
+// The line at the end.
+Summary summary_of(const JoinSubject& subject, const JoinReport& report);
 
 // The table of --stats.
 std::string stats_table(const JoinSubject& subject, const JoinReport& report);

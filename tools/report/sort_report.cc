@@ -2,6 +2,7 @@
 
 #include "base/quote.h"
 #include "base/units.h"
+#include "job/files/text_kind.h"
 #include "report/json.h"
 #include "report/report_text.h"
 
@@ -53,6 +54,11 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
   append_fact(out, "input:", list_text(subject.inputs) + ": " + size);
   append_fact(
       out, "output:", quote_controls(subject.output) + range_text(plan.skip, plan.limit, "record"));
+  append_fact(out, "format:", subject.format);
+  for (std::size_t i = 0; i < subject.keys.size(); ++i) {
+    append_fact(out, ("key " + std::to_string(i + 1) + ":").c_str(),
+                escape_controls(subject.keys[i]));
+  }
   append_fact(out, "record:",
               subject.record + ", " + subject.record_details + ", sorted as " + plan.record_kind);
   append_fact(out, "memory:",
@@ -101,6 +107,15 @@ std::string explain_json(const ReportSubject& subject, const SortPlan& plan) {
       .member("scratch_bytes", if_known(plan.scratch_bytes));
   append_list(json, "scratch_directories", subject.scratch_dirs);
   return json.end_object().text() + "\n";
+}
+
+Summary summary_of(const ReportSubject& subject, const SortReport& report) {
+  const TextKind kind = text_kind(subject.record);
+  const bool is_line = kind == TextKind::lines || is_json(subject.record);
+  const char* noun = is_line ? "line" : kind == TextKind::rows ? "row" : "record";
+  return {.counts = counts_text(report.records_in, report.records_out, noun),
+          .bytes = input_bytes(subject, report),
+          .output = subject.output};
 }
 
 std::string stats_table(const ReportSubject& subject, const SortReport& report) {

@@ -413,6 +413,7 @@ int ColumnsJob::run(const Result& result, const Begin& begin) {
                 .facts = done != nullptr ? stats_table(plan_, *done) : "",
                 .given = {.threads = plan_.threads}};
       });
+  print_summary(options_, progress_option(options_, true), summary_of(plan_, report_), report_);
   if (count_only_) std::printf("%ju\n", static_cast<std::uintmax_t>(report_.written.rows));
   if (stats_ == "table") std::fputs(stats_table(plan_, report_).c_str(), stderr);
   if (stats_ == "json") std::fprintf(stderr, "%s\n", stats_json(plan_, report_).c_str());

@@ -266,7 +266,7 @@ constexpr Section kRowFolds{
     "With --count, --sum and the like there is one record for each key: the first one, with "
     "what the option says of all of them in place of a field. They can be repeated and "
     "combined, each with a field of its own. Lines have --count only, and Parquet and Arrow "
-    "files have none.\n"
+    "files cannot have them.\n"
     "\n"
     "Of rows, FIELD is COLUMN[:NAME], or for --min and --max COLUMN[:TYPE][:NAME], with columns "
     "and types as in --key; without a TYPE, values are numbers. A FORMAT stands after the type, "

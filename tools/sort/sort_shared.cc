@@ -11,11 +11,13 @@
 #include "base/quote.h"
 #include "base/units.h"
 #include "cli/devices.h"
+#include "cli/input_format.h"
 #include "io/codec.h"
 #include "job/files/text_kind.h"
 #include "job/job_defaults.h"
 #include "job/part_files.h"
 #include "report/job_watch.h"
+#include "report/key_words.h"
 #include "report/sort_report.h"
 
 namespace xxl::cli {
@@ -336,9 +338,11 @@ int run_sort_job(const Caller& caller, const ParsedOptions& options, SortSpec sp
   spec.merge_on_accelerator = device.merge;
   const std::string stats = options.has("stats") ? options.word("stats", "table") : "";
   ReportSubject subject = subject_of(spec);
+  subject.format = format_words(options);
   if (!shown_output.empty()) subject.output = shown_output;
   if (options.has("explain")) {
     const SortPlan plan = plan_sort(spec);
+    subject.keys = key_words(spec);
     std::fputs((stats == "json" ? explain_json(subject, plan) : explain(subject, plan)).c_str(),
                stdout);
     warn_of_fewer_threads(caller, spec, plan);
@@ -346,6 +350,7 @@ int run_sort_job(const Caller& caller, const ParsedOptions& options, SortSpec sp
   }
   const bool show_progress = progress_option(options, !caller.stands_in);
   check_usage(spec);
+  subject.keys = key_words(spec);
   const SortReport report = watch.run(
       spec.inputs, show_progress, [&] { return do_job(spec); },
       [&](const SortReport* done) -> JobPage {
@@ -354,6 +359,7 @@ int run_sort_job(const Caller& caller, const ParsedOptions& options, SortSpec sp
                 .facts = stats_table(subject, *done),
                 .given = {.threads = done->plan.threads, .passes = done->passes}};
       });
+  print_summary(options, show_progress, summary_of(subject, report), report);
   warn_of_rows(caller, report, spec.malformed);
   warn_of_fewer_threads(caller, spec, report.plan);
   if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
