@@ -80,12 +80,12 @@ std::string field_words(const KeyField& key) {
 
 std::vector<std::string> key_words(const SortSpec& spec) {
   std::vector<std::string> words;
-  const TextKind kind = text_kind(spec.record);
+  const TextKind kind = text_kind(spec.format);
   if (spec.shuffle_seed) return words;
   if (kind == TextKind::none) {
     for (const KeyField& key : format_of(spec).key) words.push_back(field_words(key));
   } else if (kind == TextKind::rows) {
-    const FieldSyntax fields = fields_of_rows(spec.record, spec);
+    const FieldSyntax fields = fields_of_rows(spec.format, spec);
     for (const CsvKey& key : parse_csv_keys(spec.keys, spec.reverse, column_types(fields))) {
       words.push_back(csv_key_words(key, spec.empty_last));
     }
