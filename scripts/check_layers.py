@@ -30,11 +30,11 @@ LAYERS = (
     {"src/cluster": 3020, "src/job/files": 1600},
     {"mpi": 560, "src/callers": 2050},
     {"src/columns": 4830},
-    {"tools/cli": 2405},
-    {"tools/report": 3290},
-    {"tools/sort": 3055, "tools/probe": 490, "tools/testdata": 180},
-    {"tools/join": 1390, "tools/shuf": 200},
-    {"tools": 190, "tools/mpi": 820},
+    {"tools/cli": 2870},
+    {"tools/report": 3535},
+    {"tools/sort": 3065, "tools/probe": 490, "tools/testdata": 180},
+    {"tools/join": 1395, "tools/shuf": 200},
+    {"tools": 205, "tools/mpi": 820},
 )
 LAYER_OF = {module: layer for layer, modules in enumerate(LAYERS) for module in modules}
 BUDGET_OF = {module: budget for modules in LAYERS for module, budget in modules.items()}

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "cli/option_scope.h"
 #include "cli/options_shared.h"
 
 namespace xxl::cli {

@@ -137,13 +137,18 @@ void set_side(const std::shared_ptr<RowSides>& sides, std::size_t side, RowUse u
   if (join.syntax.header) {
     rules.keys_of_header = [own, path](std::string_view header) {
       resolve_columns(own().order, header, path);
-      own().key_name = name_of_column(own().order.keys.front().column, header, own().order.fields);
+      if (!own().order.keys.empty()) {
+        own().key_name =
+            name_of_column(own().order.keys.front().column, header, own().order.fields);
+      }
       own().make();
       return own().keys;
     };
   } else {
     own().make();
-    own().key_name = name_of_column(own().order.keys.front().column);
+    if (!own().order.keys.empty()) {
+      own().key_name = name_of_column(own().order.keys.front().column);
+    }
     rules.keys = own().keys;
   }
   rules.first_record = [own, path, has_header = join.syntax.header](std::string_view row) {
