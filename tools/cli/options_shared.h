@@ -196,9 +196,9 @@ inline constexpr Section kPartsSection{
     "PARTS",
     "With --parts or another option of parts the output is a directory, which appears with all "
     "its files at once. It must not exist yet, or be empty or one of parts, which is replaced "
-    "by one with its owner and rights. Its files are called part-00000 and so on, with the "
-    "suffix of their format: .csv, .tsv, .jsonl, .parquet, .arrow, .txt for lines, none for binary "
-    "records. Each begins with the header, if there is one. With --part-by, text and "
+    "by one with its owner and rights. Its files are called part-00000 and so on, with a "
+    "suffix: .csv, .tsv, .jsonl, .parquet or .arrow, and .txt for lines. Each begins with the "
+    "header, if there is one. With --part-by, text and "
     "binary records have a directory for each value, COLUMN=VALUE, with one file, part-0. Special "
     "characters in names are written as %XX, and an empty value is __HIVE_DEFAULT_PARTITION__. "
     "The files keep the column. _manifest.json has, in the order of the files:\n"
