@@ -90,14 +90,11 @@ bool is_sort(std::string_view name) {
                              [&](const CommandSpec& command) { return command.name == name; });
 }
 
-// -h alone asks for help, unless it is an option of the command and there may be input to read. A
+// -h alone asks for help, unless `xxl sort` may have input to read: there it is a way to compare. A
 // command without arguments needs help if it would read what is typed.
 bool needs_short_help(const CommandSpec& command, std::span<const std::string> arguments) {
   const bool types = isatty(STDIN_FILENO) == 1;
-  if (arguments.size() == 1 && arguments.front() == "-h") {
-    return types || std::ranges::find(command.options, 'h', &OptionSpec::short_name) ==
-                        command.options.end();
-  }
+  if (arguments.size() == 1 && arguments.front() == "-h") return types || command.name != "sort";
   const bool reads = !command.operands.empty() && !command.operands_are_directories;
   return arguments.empty() && types && reads && command.name != "help";
 }

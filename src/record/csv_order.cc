@@ -65,10 +65,11 @@ namespace {
 
 // What may be meant by the name of a column that is not one of `names`.
 std::string advice_on_missing(const std::vector<std::string>& names) {
+  if (names.front().starts_with('#')) return ": is it a comment? Add --comment='#'";
   if (names.size() == 1) {
     for (const char separator : {';', '\t', '|', ','}) {
       if (names.front().find(separator) == std::string::npos) continue;
-      return separator == '\t' ? ": for tabs between columns use --record=tsv"
+      return separator == '\t' ? ": for tabs between columns use --tsv"
                                : ": is '" + std::string(1, separator) +
                                      "' the separator? Add -t '" + separator + "'";
     }

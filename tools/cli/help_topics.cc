@@ -38,7 +38,7 @@ constexpr HelpTopic kTopics[] = {
      "A malformed row is an error, which names the file and the line, unless --malformed says "
      "otherwise. Rows that are skipped or kept are counted, and a warning tells how many.\n"},
     {"parts", kInParts,
-     "The output is a directory with several files, and a manifest.json that lists them.\n"},
+     "The output is a directory with several files, and a _manifest.json that lists them.\n"},
     {"memory threads scratch disks", kResources,
      "-S bounds the memory of the whole process, plus 48 MiB for the program itself. Data that "
      "does not fit goes to scratch files. They have no name, so that nothing is left behind.\n"},

@@ -239,7 +239,7 @@ void LineArgumentParser::add_key(const Argument& given) {
     if (caller_.stands_in || !is_column) throw;
     throw Error(error.code(), quoted_for_message(value) +
                                   " is not a field of lines: for a CSV file add --csv, for "
-                                  "binary records --record=TYPE");
+                                  "binary records --format=TYPE");
   }
 }
 

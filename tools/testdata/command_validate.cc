@@ -33,7 +33,7 @@ int run_validate(const ParsedOptions& options) {
                 "--record=gensort");
   }
   if (text_kind(options.value("format", "")) != TextKind::none) {
-    throw_usage(options.command(), "works on binary records: use xxl sort -c for lines and rows");
+    throw_usage(options.command(), "works on binary records: use xxl check for lines and rows");
   }
   const RecordFormat format = format_option(options, "", options.has("reverse"));
   const ValidateReport report = validate(format, input, parallel_option(options));
