@@ -30,5 +30,5 @@ def test_files_need_neither(run_python, tmp_path):
     (tmp_path / "in").write_text("b\na\n")
     done = run_python(WITHOUT.format(
         modules=["pyarrow", "numpy"],
-        call="print(xxl.sort_file('in', 'out', record='lines', memory='64M').records)"))
+        call="print(xxl.sort_file('in', 'out', format='lines', memory='64M').records)"))
     assert done.stdout == "2\n", done.stderr

@@ -18,7 +18,7 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 using simdjson::error_code;
 
-constexpr std::size_t kMostNested = 1024;
+constexpr std::size_t kMostNested = 1000;
 // Room beyond that is given back.
 constexpr std::size_t kKeptBytes = 256 * kKiB;
 

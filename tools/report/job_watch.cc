@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/quote.h"
+#include "base/same_file.h"
 #include "cli/version.h"
 #include "io/transfer.h"
 #include "report/places.h"

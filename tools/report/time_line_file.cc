@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
 #include "base/error.h"
+#include "base/same_file.h"
 #include "report/report_text.h"
 
 namespace xxl::cli {
@@ -19,17 +19,6 @@ std::FILE* create(const std::string& path) {
 }
 
 }  // namespace
-
-bool is_same_file(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (fs::equivalent(a, b, error)) return true;
-  // A relative name of which nothing exists stays relative otherwise.
-  const auto whole = [&](const std::string& name) {
-    return fs::weakly_canonical(fs::absolute(name, error), error);
-  };
-  return whole(a) == whole(b);
-}
 
 TimeLineFile::TimeLineFile(const std::string& path, const std::string& output) : path_(path) {
   if (path.empty()) return;

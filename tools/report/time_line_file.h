@@ -7,9 +7,6 @@
 
 namespace xxl::cli {
 
-// Whether the names are, or would be, of one file.
-bool is_same_file(const std::string& a, const std::string& b);
-
 class TimeLineFile {
  public:
   // Nothing is recorded if `path` is empty. Otherwise it is checked now, before the work: throws

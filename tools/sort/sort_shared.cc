@@ -257,7 +257,8 @@ void set_records(const ParsedOptions& options, SortSpec& spec) {
   if (options.knows("per")) spec.per = options.values("per");
   if (!spec.per.empty() && spec.unique) throw_usage(options.command(), "--per excludes --unique");
   if (!is_rows) return;
-  spec.empty_last = options.word("empty", "first") == "last";
+  const bool is_top = options.command().name == "top";
+  spec.empty_last = options.word("empty", is_top ? "last" : "first") == "last";
   spec.nulls = options.values("null");
   set_malformed(options, spec);
   set_field_syntax(options, spec);

@@ -8,12 +8,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "base/same_file.h"
 #include "base/units.h"
 #include "job/files/text_kind.h"
 #include "job/hive_name.h"
@@ -82,6 +82,9 @@ void part_by(const CsvKey& key, const std::shared_ptr<Keys>& keys, GeneralSortOp
     CsvOrder of_parts = keys->order;
     of_parts.keys.resize(1);
     of_parts.folds.clear();
+    if (first_named(of_parts) != nullptr) {  // there is no header, and no row
+      of_parts.keys.front().column.index = 0;
+    }
     return key_of_parts(keys->column_of_parts, of_parts);
   };
   keys->column_of_parts = name_of_column(key.column);
@@ -100,15 +103,6 @@ std::vector<JsonMembers::Path> paths_of_keys(const CsvOrder& order) {
   if (!order.group) return paths;
   for (const CsvKey& key : order.keys) paths.push_back(key.column.path);
   return paths;
-}
-
-// Whether two names, of files that may not exist yet, are of one place.
-bool is_same_place(const std::string& a, const std::string& b) {
-  const auto place_of = [](const std::string& name) {
-    std::error_code error;
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(name, error), error);
-  };
-  return place_of(a) == place_of(b);
 }
 
 // Without a header, the first row says how many fields rows have.
@@ -184,9 +178,14 @@ void set_malformed(const JobOptions& job, std::span<const std::string> inputs,
                     " needs --malformed=skip, which leaves rows out");
   }
   if (given.rejects.empty()) return;
+  const std::filesystem::path directory = std::filesystem::path(given.rejects).parent_path();
   const auto refuse_if = [&](const std::string& other, const std::string& what) {
-    if (other == "-" || !is_same_place(given.rejects, other)) return;
-    throw Error(ErrorCode::usage, "is " + what + ": give --rejects another name", given.rejects);
+    if (other == "-") return;
+    const bool is_inside = is_same_file(directory.empty() ? "." : directory.string(), other);
+    if (!is_inside && !is_same_file(given.rejects, other)) return;
+    throw Error(ErrorCode::usage,
+                (is_inside ? "is in " : "is ") + what + ": give --rejects another name",
+                given.rejects);
   };
   refuse_if(job.output, "the output already");
   for (const std::string& input : inputs) refuse_if(input, "an input");
