@@ -12,8 +12,6 @@
 namespace xxl::campaign {
 namespace {
 
-constexpr std::string_view kResources = "Resources";  // OptionSpec::group
-
 void draw_record(Job& job, Random& random) {
   switch (random.below(8)) {
     case 0:
@@ -140,7 +138,7 @@ void draw_keys(Job& job, Random& random) {
 void draw_options(const cli::CommandSpec& command, Job& job, Random& random) {
   std::vector<const cli::OptionSpec*> possible;
   for (const cli::OptionSpec& option : command.options) {
-    if (how_drawn(option) == Drawn::from_table && option.group != kResources &&
+    if (how_drawn(option) == Drawn::from_table && !is_of_resources(option) &&
         is_for(option, kind_of(job))) {
       possible.push_back(&option);
     }
@@ -179,7 +177,7 @@ void draw_resources(const cli::CommandSpec& command, Job& job, Random& random) {
       std::to_string(random.pick({least, least, least + 1, 2 * least, std::max(least, 16UL)})) +
       "M");
   for (const cli::OptionSpec& option : command.options) {
-    if (how_drawn(option) != Drawn::from_table || option.group != kResources ||
+    if (how_drawn(option) != Drawn::from_table || !is_of_resources(option) ||
         !is_for(option, kind_of(job)) || !random.one_in(3)) {
       continue;
     }

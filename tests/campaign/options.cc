@@ -38,6 +38,12 @@ constexpr auto kNever = std::to_array<std::string_view>(
      // A plain table of orders, which each of its values has as an option.
      "sort"});
 
+// The output does not depend on them.
+constexpr auto kOfResources = std::to_array<std::string_view>(
+    {"io", "compression", "verify", "method", "compress-program", "buffer-size",
+     "temporary-directory", "parallel", "batch-size", "device", "gpu-memory", "multi-gpu",
+     "gpu-merge", "temp-compress"});
+
 std::string draw_number_type(Random& random) {
   std::string type =
       random.pick({"u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64"});
@@ -184,6 +190,10 @@ Drawn how_drawn(const OptionSpec& option) {
   if (std::ranges::find(kNever, key) != kNever.end()) return Drawn::never;
   if (std::ranges::find(kWithJob, key) != kWithJob.end()) return Drawn::with_job;
   return Drawn::from_table;
+}
+
+bool is_of_resources(const OptionSpec& option) {
+  return std::ranges::find(kOfResources, option.key()) != kOfResources.end();
 }
 
 std::string name_of(const OptionSpec& option) {

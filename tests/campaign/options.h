@@ -24,6 +24,9 @@ enum class Drawn {
 
 Drawn how_drawn(const cli::OptionSpec& option);
 
+// Whether it says what a job may use, on which its output does not depend.
+bool is_of_resources(const cli::OptionSpec& option);
+
 // "--key=2" or "-j2".
 std::string argument(const cli::OptionSpec& option, std::string_view value);
 // "--key" or "-j".
