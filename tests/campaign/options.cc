@@ -149,7 +149,6 @@ const std::map<std::string_view, Maker>& makers() {
       {"-a", between(1, 2)},
       {"-v", between(1, 2)},
       {"-e", one_of({"NONE", "-"})},
-      {"layout", one_of({"auto", "0", "0,1.1,2.2", "1.2 2.1", "2.9,0"})},
       {"method",
        [](const Job& job, Random& random) {
          const std::uint64_t methods = kind_of(job) == Kind::binary ? 3 : 2;
@@ -161,7 +160,12 @@ const std::map<std::string_view, Maker>& makers() {
                     ? random.pick({"none", "zstd", "snappy", "lz4", "gzip:9"})
                     : random.pick({"none", "zstd", "lz4"});
        }},
-      {"layout", one_of({"0", "0,m", "m,2.0:1,1.0:1", "1.0:4,2.0:4"})},
+      {"layout",
+       [](const Job& job, Random& random) {
+         return kind_of(job) == Kind::binary
+                    ? random.pick({"0", "0,m", "m,2.0:1,1.0:1", "1.0:4,2.0:4"})
+                    : random.pick({"auto", "0", "0,1.1,2.2", "1.2 2.1", "2.9,0"});
+       }},
       {"suffixes",
        [](const Job& job, Random& random) {
          // Of columns, those of the left table keep their names.

@@ -103,7 +103,7 @@ class Parts(ColumnsTest):
         self.assertEqual([set(table["k"].to_pylist()) for table in tables], [{0}, {2}, {4}, {6}])
         self.assert_same(pa.concat_tables(tables), self.join(few, s, "--key=k", "--method=sort-merge"))
         for rules, message in ((["--parts=3", "--method=hash"], b"in no order"),
-                               (["--part-by=a"], b"by the first column of the key"),
+                               (["--part-by=a"], b"by the first column of the left key"),
                                (["--part-by=k", "--how=left"], b"needs --how=inner or semi")):
             done = self.run_command("join", "--record=parquet", "--key=k", r, s, *rules, f"--output={self.out / 'no'}")
             self.assertEqual(done.returncode, 2)
