@@ -22,8 +22,6 @@ constexpr std::uint64_t kLeastAlignedBytes = 64 * kKiB;
 
 constexpr std::size_t kMaxPackedBlockBytes = kMiB;
 
-const std::vector<std::string> kNoDirectories;
-
 bool is_file_path(const std::string& path) {
   return path != "-" && io::OutputFile::is_replaceable(path);
 }
@@ -203,7 +201,8 @@ void Output::publish(std::uint64_t bytes, io::ReadBack* read_back) {
     if (parts_ == nullptr) cut_parts(0, {}, record_bytes_);  // there was nothing to write
     while (parts_->lacks_parts()) parts_->cut();
     const auto* const key = dynamic_cast<const PartKey*>(part_key_.get());
-    part_files_->publish(parts_->parts(), key != nullptr ? key->directories() : kNoDirectories,
+    part_files_->publish(parts_->parts(),
+                         key != nullptr ? key->take_directories() : std::vector<std::string>(),
                          parts_->alignment() == kSectorBytes, options_.record_kind,
                          record_bytes_ == 0 ? 1 : 0, options_.key_text, read_back);
   } else if (is_file()) {

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "io/open_files.h"
 #include "io/write_comparison.h"
+#include "job/hive_name.h"
 #include "job/part_directory.h"
 
 namespace xxl {
@@ -124,9 +125,10 @@ std::shared_ptr<const io::File> PartFiles::file(std::size_t part, std::uint64_t 
   return {held, &held->file};
 }
 
-// Values that are different keys may have the same name: an empty text and null.
+// Only keys without a value may be several of one name: an empty text and null.
 std::string PartFiles::name_in(const std::string& directory) {
-  return path_in(directory, name_in_directory(in_directories_[directory]++) + ending_);
+  const std::size_t number = directory.ends_with(kNoValue) ? without_value_++ : 0;
+  return path_in(directory, name_in_directory(number) + ending_);
 }
 
 void PartFiles::add(std::size_t number, PartManifest::Part& part, bool has_checksum,
@@ -152,9 +154,8 @@ void PartFiles::publish(PartManifest manifest, bool has_checksums, io::ReadBack*
   directory_.publish();
 }
 
-void PartFiles::publish(const std::vector<OutputPart>& parts,
-                        const std::vector<std::string>& directories, bool has_checksums,
-                        const std::string& record, std::size_t terminator_bytes,
+void PartFiles::publish(const std::vector<OutputPart>& parts, std::vector<std::string> directories,
+                        bool has_checksums, const std::string& record, std::size_t terminator_bytes,
                         const KeyText& key_text, io::ReadBack* read_back) {
   std::uint64_t records = 0, bytes = 0;
   for (const OutputPart& part : parts) {
@@ -165,7 +166,7 @@ void PartFiles::publish(const std::vector<OutputPart>& parts,
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::shared_ptr<PartFile> held = hold(i, false, 0);
     PartManifest::Part entry = described_part(held->file, parts[i], terminator_bytes, key_text);
-    if (i < directories.size()) entry.file = directories[i];
+    if (i < directories.size()) entry.file = std::move(directories[i]);
     add(i, entry, has_checksums, read_back);
     cut_keys(entry, parts.size());
     text.add(entry);

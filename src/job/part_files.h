@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -57,7 +56,7 @@ class PartFiles {
   // them. `record`: the kind of records;
   // `terminator_bytes`: at their ends. `key_text` may be empty: then it is the record. Parts whose
   // checksums were not noted are read for them.
-  void publish(const std::vector<OutputPart>& parts, const std::vector<std::string>& directories,
+  void publish(const std::vector<OutputPart>& parts, std::vector<std::string> directories,
                bool has_checksums, const std::string& record, std::size_t terminator_bytes,
                const KeyText& key_text, io::ReadBack* read_back);
 
@@ -95,8 +94,8 @@ class PartFiles {
   std::condition_variable changed_;
   std::vector<std::unique_ptr<PartFile>> files_;  // null: nothing was written to it
   std::size_t open_ = 0;
-  std::list<std::size_t> idle_;                        // the one that was used last is at the end
-  std::map<std::string, std::size_t> in_directories_;  // files of each, when they are published
+  std::list<std::size_t> idle_;    // the one that was used last is at the end
+  std::size_t without_value_ = 0;  // published parts of keys without a value
 };
 
 }  // namespace xxl

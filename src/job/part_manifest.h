@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kMostManifestBytes = (kMostParts + 1) * 1024;
 // the manifest must not exceed kMostManifestBytes, and JSON may need six bytes for one.
 inline constexpr std::size_t kMostKeyBytes = 256;
 inline constexpr std::size_t kShortKeyBytes = 40;
-inline constexpr std::size_t kMostPartsOfLongKeys = 25'000;
+inline constexpr std::size_t kMostPartsOfLongKeys = 10'000;
 
 struct PartManifest {
   struct Part {

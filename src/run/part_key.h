@@ -29,8 +29,8 @@ class PartKey final : public KeyExtractor {
   // A part begins with `record`: in the order of parts, by one thread at a time. Throws what
   // Directory does.
   void begin_part(std::string_view record) const { directories_.push_back(directory_(record)); }
-  // Of the parts that began.
-  const std::vector<std::string>& directories() const { return directories_; }
+  // Those of the parts that began. It has none then.
+  std::vector<std::string> take_directories() const { return std::move(directories_); }
 
  private:
   const std::shared_ptr<const KeyExtractor> key_;

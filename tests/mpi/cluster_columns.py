@@ -331,9 +331,9 @@ class ColumnFailures(ColumnClusterTest):
         directory = f"--output={self.out}/o/"
         for options, message in ((["--key=k", "r.parquet", "r.parquet", f"--output={self.out}/o"], "directory"),
                                  (["--key=k", "r.parquet", "r.parquet"], "no output"),
-                                 (["r.parquet", "r.parquet", directory], "need a --key"),
+                                 (["r.parquet", "r.parquet", directory], "say what to join by"),
                                  (["--left-on=k", "r.parquet", "r.parquet", directory], "go together"),
-                                 (["--key=l", "r.parquet", "s.parquet", directory], "S: there is no column 'l'"),
+                                 (["--key=l", "r.parquet", "s.parquet", directory], "the right side: there is no column 'l'"),
                                  (["--key=l", "r.parquet", "r.parquet", directory], "list"),
                                  (["--key=k", "r.parquet", "s.parquet", directory], "cannot be joined"),
                                  (["--left-on=1", "--right-on=2", "r.parquet", "s.parquet", "--suffixes=a,b", directory], "comma"),
