@@ -8,7 +8,6 @@
 #include "base/units.h"
 #include "io/open_files.h"
 #include "io/write_comparison.h"
-#include "job/hive_name.h"
 #include "job/part_directory.h"
 
 namespace xxl {
@@ -125,10 +124,9 @@ std::shared_ptr<const io::File> PartFiles::file(std::size_t part, std::uint64_t 
   return {held, &held->file};
 }
 
-// Only keys without a value may be several of one name: an empty text and null.
+// Values that are different keys may have the same name: an empty text and null.
 std::string PartFiles::name_in(const std::string& directory) {
-  const std::size_t number = directory.ends_with(kNoValue) ? without_value_++ : 0;
-  return path_in(directory, name_in_directory(number) + ending_);
+  return path_in(directory, name_in_directory(in_directories_[directory]++) + ending_);
 }
 
 void PartFiles::add(std::size_t number, PartManifest::Part& part, bool has_checksum,

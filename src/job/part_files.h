@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -94,8 +95,8 @@ class PartFiles {
   std::condition_variable changed_;
   std::vector<std::unique_ptr<PartFile>> files_;  // null: nothing was written to it
   std::size_t open_ = 0;
-  std::list<std::size_t> idle_;    // the one that was used last is at the end
-  std::size_t without_value_ = 0;  // published parts of keys without a value
+  std::list<std::size_t> idle_;                        // the one that was used last is at the end
+  std::map<std::string, std::size_t> in_directories_;  // files of each, when they are published
 };
 
 }  // namespace xxl
