@@ -175,23 +175,21 @@ void OutputDirectory::add(const std::string& name, std::string_view content, Rea
   add(file, name, content.size(), read_back);
 }
 
-void OutputDirectory::move(const std::string& name, const std::string& path) {
-  const std::string inner = path.substr(0, path.find('/'));
-  if (inner_.insert(inner).second && mkdirat(directory_.fd(), inner.c_str(), 0777) != 0) {
+bool OutputDirectory::move(const std::string& name, const std::string& inner,
+                           const std::string& file) {
+  if (mkdirat(directory_.fd(), inner.c_str(), 0777) != 0 && errno != EEXIST) {
     throw_io_error(errno, Operation::open_output, path_of(inner));
   }
-  if (renameat(directory_.fd(), name.c_str(), directory_.fd(), path.c_str()) != 0) {
-    throw_io_error(errno, "cannot name the output", path_of(path));
+  const int fd = openat(directory_.fd(), inner.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw_io_error(errno, Operation::open_output, path_of(inner));
+  const File directory(fd, path_of(inner), false);
+  // Nobody else makes files in it.
+  if (faccessat(fd, file.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) return false;
+  if (renameat(directory_.fd(), name.c_str(), fd, file.c_str()) != 0) {
+    throw_io_error(errno, "cannot name the output", directory.path() + '/' + file);
   }
-}
-
-void OutputDirectory::sync_inner() const {
-  for (const std::string& inner : inner_) {
-    const int fd = openat(directory_.fd(), inner.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) throw_io_error(errno, Operation::open_output, path_of(inner));
-    const File directory(fd, path_of(inner), false);
-    if (fsync(fd) != 0 && errno != EINVAL) throw_io_error(errno, "cannot sync", directory.path());
-  }
+  if (fsync(fd) != 0 && errno != EINVAL) throw_io_error(errno, "cannot sync", directory.path());
+  return true;
 }
 
 void OutputDirectory::give_attributes_of(const File& existing) const {
@@ -243,7 +241,6 @@ void OutputDirectory::remove_replaced() {
 
 void OutputDirectory::publish() {
   make_directory();
-  sync_inner();
   if (fsync(directory_.fd()) != 0 && errno != EINVAL) {
     throw_io_error(errno, "cannot sync", path_);
   }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -54,9 +53,9 @@ class OutputDirectory {
   void take_up(File& file, const std::string& name);
   // Adds a file with this content.
   void add(const std::string& name, std::string_view content, ReadBack* read_back = nullptr);
-  // Moves a file that was added as `name` to `path`, NAME/NAME: into a directory in this one, which
-  // is made if there is none yet. Throws Error.
-  void move(const std::string& name, const std::string& path);
+  // Moves a file that was added as `name` into the directory `inner` of this one, where it is
+  // called `file`. The directory is made if need be. False: it has such a file. Throws Error.
+  bool move(const std::string& name, const std::string& inner, const std::string& file);
 
   // --- where several processes make it, maybe on several machines ---
 
@@ -80,7 +79,6 @@ class OutputDirectory {
   void give_attributes_of(const File& existing) const;
   void prepare_for_files() const;
   void exchange();
-  void sync_inner() const;
   void remove_replaced();
   std::string path_of(const std::string& name) const { return path_ + "/" + name; }
 
@@ -92,7 +90,6 @@ class OutputDirectory {
   File existing_;                      // the directory that is replaced; not open: there was none
   std::optional<TempName> temp_name_;  // of directory_, or of the one that it replaced
   File directory_;                     // not open until it is made
-  std::set<std::string> inner_;        // directories in it
 };
 
 }  // namespace xxl::io

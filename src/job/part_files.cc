@@ -124,9 +124,14 @@ std::shared_ptr<const io::File> PartFiles::file(std::size_t part, std::uint64_t 
   return {held, &held->file};
 }
 
-// Values that are different keys may have the same name: an empty text and null.
-std::string PartFiles::name_in(const std::string& directory) {
-  return path_in(directory, name_in_directory(in_directories_[directory]++) + ending_);
+// Different keys may have the same name: an empty text and null.
+std::string PartFiles::move(const std::string& name, const std::string& directory) {
+  std::string file;
+  std::size_t number = 0;
+  do {
+    file = name_in_directory(number++) + ending_;
+  } while (!directory_.move(name, directory, file));
+  return path_in(directory, file);
 }
 
 void PartFiles::add(std::size_t number, PartManifest::Part& part, bool has_checksum,
@@ -137,8 +142,7 @@ void PartFiles::add(std::size_t number, PartManifest::Part& part, bool has_check
   if (part.file.empty()) {
     part.file = name;
   } else {
-    part.file = name_in(part.file);
-    directory_.move(name, part.file);
+    part.file = move(name, part.file);
   }
   if (!has_checksum) part.checksum = part_checksum(held->file, part.bytes);
 }

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -84,7 +83,8 @@ class PartFiles {
   // Completes the file of a part, and its entry, whose `file` is its directory so far.
   void add(std::size_t number, PartManifest::Part& part, bool has_checksum,
            io::ReadBack* read_back);
-  std::string name_in(const std::string& directory);
+  // Into `directory`. Returns its path.
+  std::string move(const std::string& name, const std::string& directory);
 
   std::string path_;
   const bool verify_;
@@ -95,8 +95,7 @@ class PartFiles {
   std::condition_variable changed_;
   std::vector<std::unique_ptr<PartFile>> files_;  // null: nothing was written to it
   std::size_t open_ = 0;
-  std::list<std::size_t> idle_;                        // the one that was used last is at the end
-  std::map<std::string, std::size_t> in_directories_;  // files of each, when they are published
+  std::list<std::size_t> idle_;  // the one that was used last is at the end
 };
 
 }  // namespace xxl
