@@ -1,17 +1,16 @@
 #include "job/hive_name.h"
 
-#include <charconv>
-
 #include "base/error.h"
 #include "base/quote.h"
 #include "record/format_key.h"
 #include "record/key_text.h"
-#include "run/part_key.h"
 
 namespace xxl {
 namespace {
 
-constexpr std::string_view kSpecial = "\"#%'*/:=?\\{[]^\x7F";  // as Hive has them
+constexpr std::size_t kMostNameBytes = 255;                          // of a directory
+constexpr std::string_view kNoValue = "__HIVE_DEFAULT_PARTITION__";  // of rows without one
+constexpr std::string_view kSpecial = "\"#%'*/:=?\\{[]^\x7F";        // as Hive has them
 
 constexpr std::size_t kMostShownBytes = 60;  // of a value in a message
 
@@ -34,24 +33,6 @@ void append_escaped(std::string_view text, std::string& name) {
       text.remove_prefix(bytes);
     }
   }
-}
-
-// A '%' without two digits is itself.
-std::string unescaped(std::string_view name) {
-  std::string text;
-  while (!name.empty()) {
-    unsigned byte = 0;
-    const char* const digits = name.data() + 1;
-    if (name.size() >= 3 && name.front() == '%' &&
-        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
-      text.push_back(static_cast<char>(byte));
-      name.remove_prefix(3);
-    } else {
-      text.push_back(name.front());
-      name.remove_prefix(1);
-    }
-  }
-  return text;
 }
 
 [[noreturn]] void refuse(std::string_view column, std::string_view value, const std::string& why) {
@@ -80,21 +61,11 @@ std::string hive_name(std::string_view column, std::optional<std::string_view> v
              " are possible: use --parts or --part-bytes");
 }
 
-std::shared_ptr<const KeyExtractor> key_of_parts(const std::string& part_by, RecordFormat format) {
+PartKey key_of_parts(const std::string& part_by, RecordFormat format) {
   format.key.resize(1);
-  return std::make_shared<PartKey>(
-      std::make_shared<FormatKey>(format),
-      [column = part_by.substr(0, part_by.find(':')), value = key_text_of(format)](
-          std::string_view record) { return hive_name(column, value(record)); });
-}
-
-std::optional<HiveValue> parse_hive_name(std::string_view name) {
-  const std::size_t equals = name.find('=');
-  if (equals == name.npos || equals == 0) return std::nullopt;
-  HiveValue result{unescaped(name.substr(0, equals)), std::nullopt};
-  const std::string_view value = name.substr(equals + 1);
-  if (value != kNoValue) result.value = unescaped(value);
-  return result;
+  return {std::make_shared<FormatKey>(format),
+          [column = part_by.substr(0, part_by.find(':')), value = key_text_of(format)](
+              std::string_view record) { return hive_name(column, value(record)); }};
 }
 
 }  // namespace xxl

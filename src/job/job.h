@@ -12,7 +12,7 @@
 #include "base/time_line.h"
 #include "io/codec.h"
 #include "io/io_queue.h"
-#include "record/key_extractor.h"
+#include "run/output_parts.h"
 #include "sort/accelerator.h"
 #include "xxl/job.h"
 
@@ -55,7 +55,7 @@ struct JobOptions : FileJob, JobMeans {
   std::string record_kind;  // of the output, as --record has it: for the manifest of its parts
   std::function<std::string(std::string_view record)> key_text;  // for that; empty: the record
   // With parts by a key, of a general job: gives that key once headers are known.
-  std::function<std::shared_ptr<const KeyExtractor>()> keys_of_parts;
+  std::function<PartKey()> keys_of_parts;
   // What memory_bytes is a part of, if it is not all of -S: for messages.
   std::uint64_t all_memory_bytes = 0;
 

@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "run/block_packer.h"
 #include "run/compressed_bytes.h"
-#include "run/part_key.h"
 #include "run/part_sink.h"
 #include "run/sinks.h"
 
@@ -113,14 +112,13 @@ std::uint64_t Output::free_bytes() const {
   return in_parts() ? part_files_->free_bytes() : file_->free_bytes();
 }
 
-OutputParts* Output::cut_parts(std::uint64_t bytes, std::shared_ptr<const KeyExtractor> key,
-                               std::size_t record_bytes) {
+OutputParts* Output::cut_parts(std::uint64_t bytes, PartKey key, std::size_t record_bytes) {
   if (!in_parts()) return nullptr;
   const std::uint64_t size = options_.parts != 0 ? bytes / options_.parts : options_.part_bytes;
   const bool aligned = record_bytes == 0 || size >= kLeastAlignedBytes;
-  parts_ = std::make_unique<OutputParts>(PartRules{options_.parts, options_.part_bytes, key},
-                                         aligned ? kSectorBytes : 1);
-  part_key_ = std::move(key);
+  parts_ = std::make_unique<OutputParts>(
+      PartRules{options_.parts, options_.part_bytes, std::move(key.key), std::move(key.directory)},
+      aligned ? kSectorBytes : 1);
   parts_->expect(bytes);
   record_bytes_ = record_bytes;
   most_bytes_ = size == 0 ? ~std::uint64_t{0} : round_up<std::uint64_t>(size, kSectorBytes);
@@ -200,9 +198,7 @@ void Output::publish(std::uint64_t bytes, io::ReadBack* read_back) {
     finish_reserving();
     if (parts_ == nullptr) cut_parts(0, {}, record_bytes_);  // there was nothing to write
     while (parts_->lacks_parts()) parts_->cut();
-    const auto* const key = dynamic_cast<const PartKey*>(part_key_.get());
-    part_files_->publish(parts_->parts(),
-                         key != nullptr ? key->take_directories() : std::vector<std::string>(),
+    part_files_->publish(parts_->parts(), parts_->take_directories(),
                          parts_->alignment() == kSectorBytes, options_.record_kind,
                          record_bytes_ == 0 ? 1 : 0, options_.key_text, read_back);
   } else if (is_file()) {

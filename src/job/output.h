@@ -47,8 +47,7 @@ class Output {
   // If it is in parts, before a sink is made: where it is to be cut, which the sink follows; else
   // null. `bytes`: of all records, as OutputParts::expect(). `key`: that of a part, if there is
   // one. `record_bytes`: of records of a fixed size, otherwise 0. Lasts until the next call.
-  OutputParts* cut_parts(std::uint64_t bytes, std::shared_ptr<const KeyExtractor> key = {},
-                         std::size_t record_bytes = 0);
+  OutputParts* cut_parts(std::uint64_t bytes, PartKey key = {}, std::size_t record_bytes = 0);
 
   // Most memory for compressing blocks of `block_bytes` by `threads` threads; 0 for an output that
   // is not compressed.
@@ -96,9 +95,8 @@ class Output {
   std::shared_ptr<io::OutputFile> file_;
   std::unique_ptr<PartFiles> part_files_;
   std::unique_ptr<OutputParts> parts_;
-  std::shared_ptr<const KeyExtractor> part_key_;  // of them; null: they have none
-  std::size_t record_bytes_ = 0;                  // of parts
-  std::uint64_t most_bytes_ = 0;                  // of a part
+  std::size_t record_bytes_ = 0;  // of parts
+  std::uint64_t most_bytes_ = 0;  // of a part
   io::File stream_;
   std::mutex mutex_;
   std::optional<GrowingFile> space_;

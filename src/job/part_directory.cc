@@ -14,7 +14,6 @@
 #include "base/units.h"
 #include "io/file.h"
 #include "io/transfer.h"
-#include "job/hive_name.h"
 
 namespace xxl {
 namespace {
@@ -79,7 +78,7 @@ std::vector<std::string> names_in(const std::string& directory, bool with_inner 
     const std::string name = entry->path().filename();
     names.push_back(name);
     std::error_code ignored;
-    if (!with_inner || !parse_hive_name(name) || !entry->is_directory(ignored)) continue;
+    if (!with_inner || name.find('=') == name.npos || !entry->is_directory(ignored)) continue;
     for (const std::string& file : names_in(entry->path(), false)) {
       names.push_back(path_in(name, file));
     }

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "run/part_key.h"
 
 namespace xxl {
 namespace {
@@ -53,7 +52,7 @@ bool OutputParts::must_cut_before(std::string_view record, std::uint64_t bytes) 
   if (rules_.key == nullptr) return is_behind_cut(0, bytes);
   if (has_present_key(record)) return false;
   last_key_ = key_of(*rules_.key, record, KeyExtractor::kWholeKey, made_);
-  if (const auto* key = dynamic_cast<const PartKey*>(rules_.key.get())) key->begin_part(record);
+  if (rules_.directory) directories_.push_back(rules_.directory(record));
   return std::exchange(any_key_, true);
 }
 

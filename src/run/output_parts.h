@@ -14,21 +14,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "record/key_extractor.h"
 
 namespace xxl {
 
+// A part for each value of a key.
+struct PartKey {
+  std::shared_ptr<const KeyExtractor> key{};
+  // The directory of the part that begins with `record`. Called in the order of parts. May throw.
+  std::function<std::string(std::string_view record)> directory{};
+};
+
 // One of the three, or none: then the output is not cut.
 struct PartRules {
   std::uint64_t parts = 0;                    // so many, of which the last ones may be empty
   std::uint64_t part_bytes = 0;               // at most, unless one record is larger
   std::shared_ptr<const KeyExtractor> key{};  // a part for each of its values
+  std::function<std::string(std::string_view record)> directory{};  // see PartKey
 
   bool any() const { return parts != 0 || part_bytes != 0 || key != nullptr; }
 };
@@ -126,6 +136,8 @@ class OutputParts {
 
   // After the last record.
   std::vector<OutputPart> parts() const;
+  // Those of the first parts, in order. They are gone then.
+  std::vector<std::string> take_directories() { return std::move(directories_); }
 
  private:
   struct Noted {
@@ -138,6 +150,7 @@ class OutputParts {
 
   const PartRules rules_;
   const std::size_t alignment_;
+  std::vector<std::string> directories_;
   std::uint64_t expected_bytes_ = 0;
 
   std::size_t present_ = 0;

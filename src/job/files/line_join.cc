@@ -35,12 +35,11 @@ void set_parts(const LineJoin& lines, GeneralJoinOptions& join) {
   }
   LineFieldSyntax syntax = lines.syntax;
   if (!lines.records_of_r) syntax.separator = syntax.output_separator();
-  join.keys_of_parts =
-      [keys = make_field_keys(
-           {.syntax = syntax, .fields = {key_in_rows(lines)}, .ignore_case = lines.ignore_case}),
-       directory = directory_of_line(join.part_by, syntax, key_in_rows(lines))] {
-        return std::make_shared<PartKey>(keys, directory);
-      };
+  const PartKey key{
+      make_field_keys(
+          {.syntax = syntax, .fields = {key_in_rows(lines)}, .ignore_case = lines.ignore_case}),
+      directory_of_line(join.part_by, syntax, key_in_rows(lines))};
+  join.keys_of_parts = [key] { return key; };
 }
 
 }  // namespace

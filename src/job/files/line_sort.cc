@@ -52,18 +52,19 @@ void set_parts_of_lines(LineOrder& order, GeneralSortOptions& sort) {
   if (sort.fold) keys = std::make_shared<CountedLineKey>(std::move(keys));
   std::size_t number = 0;  // one that is too large stays 0: no line has that field
   std::from_chars(field.data(), field.data() + field.size(), number);
-  PartKey::Directory directory =
+  std::function<std::string(std::string_view)> directory =
       directory_of_line(field, {.separator = order.separator}, number - 1);
   if (sort.fold) {
     directory = [of_line = std::move(directory)](std::string_view record) {
       return of_line(behind_count(record));
     };
   }
-  sort.keys_of_parts = [keys, directory] { return std::make_shared<PartKey>(keys, directory); };
+  sort.keys_of_parts = [keys, directory] { return PartKey{keys, directory}; };
 }
 
-PartKey::Directory directory_of_line(const std::string& name, const LineFieldSyntax& syntax,
-                                     std::size_t field) {
+std::function<std::string(std::string_view)> directory_of_line(const std::string& name,
+                                                               const LineFieldSyntax& syntax,
+                                                               std::size_t field) {
   return [=, classes = current_byte_classes()](std::string_view line) {
     LineFields fields(syntax, classes);
     fields.parse(line);

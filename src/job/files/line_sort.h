@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "job/general_sort/general_sort_options.h"
 #include "record/line_fields.h"
 #include "record/line_order.h"
-#include "run/part_key.h"
 
 namespace xxl {
 
@@ -16,7 +16,8 @@ namespace xxl {
 void set_parts_of_lines(LineOrder& order, GeneralSortOptions& sort);
 
 // The directories of parts by the field `field`, from 0, which is called `name`.
-PartKey::Directory directory_of_line(const std::string& name, const LineFieldSyntax& syntax,
-                                     std::size_t field);
+std::function<std::string(std::string_view line)> directory_of_line(const std::string& name,
+                                                                    const LineFieldSyntax& syntax,
+                                                                    std::size_t field);
 
 }  // namespace xxl

@@ -22,7 +22,6 @@
 #include "record/csv_spec.h"
 #include "record/grouped_keys.h"
 #include "record/row_fold.h"
-#include "run/part_key.h"
 
 namespace xxl {
 namespace {
@@ -126,11 +125,11 @@ std::string name_of_column(const CsvColumn& column, std::string_view header, Fie
   return name.empty() ? std::to_string(column.index + 1) : name;
 }
 
-std::shared_ptr<const KeyExtractor> key_of_parts(const std::string& column, const CsvOrder& order) {
+PartKey key_of_parts(const std::string& column, const CsvOrder& order) {
   const std::shared_ptr<const CsvKeys> keys = make_csv_keys(order);
-  return std::make_shared<PartKey>(keys, [column, keys](std::string_view row) {
-    return hive_name(column, keys->first_value(row));
-  });
+  return {keys, [column, keys](std::string_view row) {
+            return hive_name(column, keys->first_value(row));
+          }};
 }
 
 std::optional<RecordFault> fault_of(std::optional<CsvFault> fault, MalformedRows malformed,

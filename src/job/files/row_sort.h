@@ -50,6 +50,6 @@ void check_names_of_columns(const CsvOrder& order, bool header);
 std::string name_of_column(const CsvColumn& column, std::string_view header = {},
                            FieldSyntax syntax = {});
 // The key of parts by the first column of the key of `order`, which is called `column`.
-std::shared_ptr<const KeyExtractor> key_of_parts(const std::string& column, const CsvOrder& order);
+PartKey key_of_parts(const std::string& column, const CsvOrder& order);
 
 }  // namespace xxl

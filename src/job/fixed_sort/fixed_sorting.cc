@@ -326,7 +326,7 @@ RunFormation::OpenedRun FixedSorting::open_run(const ChunkSorter& sorter, io::Bu
 // Of the output, to which so many records go unless some are left out.
 OutputParts* FixedSorting::cut_parts(std::uint64_t records) {
   const std::size_t bytes = output_layout_.record_bytes();
-  std::shared_ptr<const KeyExtractor> key;
+  PartKey key;
   if (!options_.part_by.empty()) {
     key = xxl::key_of_parts(options_.part_by, options_.output_format());
   }

@@ -13,10 +13,8 @@ void GeneralDestination::open(bool is_known, std::uint64_t bytes) {
   output_ = std::make_unique<Output>(job_, bytes);
 }
 
-GeneralOutput& GeneralDestination::begin(std::uint64_t bytes,
-                                         std::shared_ptr<const KeyExtractor> key,
-                                         std::size_t record_bytes, GeneralMemory& memory,
-                                         io::IoService& io) {
+GeneralOutput& GeneralDestination::begin(std::uint64_t bytes, PartKey key, std::size_t record_bytes,
+                                         GeneralMemory& memory, io::IoService& io) {
   const std::size_t block_bytes = memory.geometry().output_block_bytes;
   text_.reset();  // uses the sink
   tickets_ = {};

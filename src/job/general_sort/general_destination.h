@@ -40,8 +40,8 @@ class GeneralDestination {
 
   // Text goes here from now on, through the buffers of `memory`, which is not divided again.
   // `bytes`, `key` and `record_bytes` as Output::cut_parts(). The references must outlive it.
-  GeneralOutput& begin(std::uint64_t bytes, std::shared_ptr<const KeyExtractor> key,
-                       std::size_t record_bytes, GeneralMemory& memory, io::IoService& io);
+  GeneralOutput& begin(std::uint64_t bytes, PartKey key, std::size_t record_bytes,
+                       GeneralMemory& memory, io::IoService& io);
   GeneralOutput& text() { return *text_; }
   const GeneralOutput& text() const { return *text_; }
   Ticket& tickets() { return tickets_; }         // of what is written next

@@ -334,7 +334,7 @@ void GeneralSorting::form_runs() {
 // frames, if none is left out. Memory is not divided again.
 void GeneralSorting::begin_output(std::uint64_t bytes) {
   const RecordSyntax& syntax = options_.output_syntax();
-  destination_.begin(bytes, options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
+  destination_.begin(bytes, options_.keys_of_parts ? options_.keys_of_parts() : PartKey(),
                      syntax.record_bytes, memory_, *io_);
   const auto& of_output = options_.header_of_output;
   const std::optional<std::string> header = of_output ? of_output(header_) : header_;

@@ -334,7 +334,7 @@ void GeneralJoining::set_rules() {
 void GeneralJoining::open_sink() {
   if (options_.count_only) return;
   output_ = &destination_.begin(options_.expected_bytes.value_or(0),
-                                options_.keys_of_parts ? options_.keys_of_parts() : nullptr,
+                                options_.keys_of_parts ? options_.keys_of_parts() : PartKey(),
                                 options_.row_bytes, memory(), *io_);
   write_header();
 }

@@ -82,7 +82,7 @@ class SortMergeJoin {
   void plan_runs(JoinPlanInput input);
   void report_plan();
   void open_rows();
-  std::shared_ptr<const KeyExtractor> key_of_parts() const;
+  PartKey key_of_parts() const;
   std::unique_ptr<JoinSource> make_source(JoinSide which, std::span<std::byte> memory);
   void pump();
 
@@ -406,8 +406,8 @@ void SortMergeJoin::merge() {
 }
 
 // With parts by a key, which must be the first field of the join's.
-std::shared_ptr<const KeyExtractor> SortMergeJoin::key_of_parts() const {
-  if (options_.part_by.empty()) return nullptr;
+PartKey SortMergeJoin::key_of_parts() const {
+  if (options_.part_by.empty()) return {};
   RecordFormat rows = rows_.row_format();
   rows.key = {*rows_.first_key()};
   return xxl::key_of_parts(options_.part_by, rows);

@@ -47,17 +47,5 @@ TEST(HiveName, is_a_name_that_a_directory_can_have) {
   EXPECT_NE(refused("t", std::string(100, '/')).find("302 bytes long"), std::string::npos);
 }
 
-TEST(HiveName, is_read_back) {
-  for (const std::string value : {"Berlin", "a/b=c", "100%", "\x01\xff", "%41", "ä"}) {
-    EXPECT_EQ(parse_hive_name(hive_name("a=b", value)), (HiveValue{"a=b", value}));
-  }
-  EXPECT_EQ(parse_hive_name(hive_name("t", "")), (HiveValue{"t", std::nullopt}));
-  EXPECT_EQ(parse_hive_name("t="), (HiveValue{"t", ""}));
-  EXPECT_EQ(parse_hive_name("t=5%"), (HiveValue{"t", "5%"}));
-  EXPECT_EQ(parse_hive_name("t=%+1"), (HiveValue{"t", "%+1"}));
-  EXPECT_FALSE(parse_hive_name("part-00000"));
-  EXPECT_FALSE(parse_hive_name("=x"));
-}
-
 }  // namespace
 }  // namespace xxl
