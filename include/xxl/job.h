@@ -105,13 +105,14 @@ struct Measurements {
   bool output_in_place = false;  // an existing file was overwritten: it could not be replaced
 };
 
-// Malformed rows of CSV and TSV.
+// What is wrong with rows of CSV and TSV, and JSON lines.
 struct RowFaults {
   std::uint64_t skipped = 0;   // rows left out
   std::uint64_t kept = 0;      // rows kept in the output; by default, those with another number of
                                // fields than the first row
   std::string first_fault;     // file, line and fault of the first such row
   std::uint64_t comments = 0;  // comment lines left out: those of all inputs but the first
+  std::vector<std::string> missing_members;  // of JSON lines: that the job needs and no line has
 };
 
 // Work of the GPUs of a job.

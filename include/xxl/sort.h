@@ -114,10 +114,11 @@ struct SortReport : Measurements, RowFaults {
 
 // The first place at which a file is not in order, or with `unique` not strictly ascending.
 struct OrderCheck {
-  bool ordered = true;       // the other members are unset if true
+  bool ordered = true;       // the next three members are unset if true
   std::uint64_t record = 0;  // number of the first record out of order, from 0
   std::uint64_t offset = 0;  // its place in the file in bytes, for fixed-size records
   std::string text;          // the record, for lines and rows
+  std::vector<std::string> missing_members;  // RowFaults::missing_members, if in order
 };
 
 // The plan of sort_files. Throws Error for bad options, missing files, a file without a whole

@@ -29,6 +29,19 @@ inline std::uint32_t mask_of_16(const char* bytes, char a, char b) {
 #endif
 }
 
+// First place at `from` or later where `text` has `a` or `b`, or npos.
+inline std::size_t find_either(std::string_view text, std::size_t from, char a, char b) {
+  for (; text.size() - from >= 16; from += 16) {
+    if (const std::uint32_t mask = mask_of_16(text.data() + from, a, b)) {
+      return from + static_cast<std::size_t>(std::countr_zero(mask));
+    }
+  }
+  for (; from < text.size(); ++from) {
+    if (text[from] == a || text[from] == b) return from;
+  }
+  return text.npos;
+}
+
 // Walks over the places of two bytes in a text, in ascending order. A window of 32 bytes is
 // compared at once, and its places are then taken from a mask: fields are shorter than what a call
 // of memchr costs. Never reads outside the text.

@@ -102,7 +102,9 @@ CsvKeys::CsvKeys(const CsvOrder& order)
                        is_of_sum(fold.kind),
                        fold.column});
   }
-  if (syntax_.json) members_.emplace(paths_of(order, columns_), order.most_json_bytes);
+  if (!syntax_.json) return;
+  members_.emplace(paths_of(order, columns_), order.most_json_bytes);
+  found_members_ = std::vector<std::atomic<bool>>(columns_.size() + 1);
 }
 
 bool CsvKeys::Folded::holds(const FieldSpan& field) const {
@@ -225,6 +227,12 @@ std::optional<CsvFault> CsvKeys::check(std::string_view row, std::size_t fields)
   std::size_t found = columns_.size();
   if (members_) {
     if (auto what = members_->check(row, spans)) return CsvFault{Kind::syntax, std::move(*what)};
+    for (std::size_t i = 0; i < found_members_.size(); ++i) {
+      std::atomic<bool>& found_before = found_members_[i];
+      if (found_before.load(std::memory_order_relaxed)) continue;
+      const bool is_there = i == columns_.size() || spans[i].content.data() != nullptr;
+      if (is_there) found_before.store(true, std::memory_order_relaxed);
+    }
   } else {
     if (const RowFault fault = count_fields(row, syntax_, count)) {
       return CsvFault{Kind::syntax, fault.describe()};
@@ -246,6 +254,18 @@ std::optional<CsvFault> CsvKeys::check(std::string_view row, std::size_t fields)
   return CsvFault{
       count < fields ? Kind::fewer_fields : Kind::more_fields,
       "the row has " + format_count(count, "field") + " instead of " + std::to_string(fields)};
+}
+
+std::vector<std::string> CsvKeys::missing_members() const {
+  std::vector<std::string> names;
+  const auto add = [&](std::size_t span, const CsvColumn& column) {
+    const bool is_known = column.path.empty() || std::ranges::count(names, column.name) != 0;
+    if (!is_known && !found_members_[span]) names.push_back(column.name);
+  };
+  if (!members_ || !found_members_.back()) return names;
+  for (const KeyColumn& key_column : key_columns_) add(key_column.span, key_column.column);
+  for (const Folded& folded : folded_) add(folded.span, folded.column);
+  return names;
 }
 
 bool CsvKeys::has_empty_part(std::string_view row) const {

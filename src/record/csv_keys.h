@@ -9,6 +9,7 @@
 // The encodings and what is malformed: docs/internals/csv.md.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,6 +53,9 @@ class CsvKeys : public KeyExtractor {
   // What makes `row` (without its terminator) malformed. Quotes, or all of JSON, are checked in the
   // whole row, whatever the key. `fields`: how many there should be; 0 if that is not known.
   std::optional<CsvFault> check(std::string_view row, std::size_t fields = 0) const;
+  // Of JSON: the members that were not in any row given to check(), by their names; nothing if
+  // there were no such rows.
+  std::vector<std::string> missing_members() const;
   // Whether a field of the key is missing, empty or not of its type.
   bool has_empty_part(std::string_view row) const;
   // The value of the first column of the key; none if it is missing, empty or not of its type.
@@ -88,6 +92,9 @@ class CsvKeys : public KeyExtractor {
 
   FieldSyntax syntax_;
   std::optional<JsonMembers> members_;  // of JSON: as numbered in columns_
+  // Whether check() has found them, and behind them, whether it has read any row. Written only
+  // until then.
+  mutable std::vector<std::atomic<bool>> found_members_;
   bool are_rows_equal_;   // without key columns; otherwise all columns are the key then
   KeyColumn any_column_;  // where there are no keys
   std::vector<KeyColumn> key_columns_;

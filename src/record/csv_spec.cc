@@ -387,9 +387,8 @@ CsvFold parse_csv_fold(FoldKind kind, std::string_view spec, ColumnTypes types) 
   const bool is_extreme = kind == FoldKind::min || kind == FoldKind::max;
   const bool has_type = is_extreme || kind == FoldKind::count_distinct;
   if (is_extreme || is_of_sum(kind)) fold.type = CsvType::number;
-  if (types == ColumnTypes::of_members && kind == FoldKind::count_distinct) {
-    fold.type = CsvType::value;
-  }
+  const bool is_of_any = kind == FoldKind::count_distinct || kind == FoldKind::collect;
+  if (types == ColumnTypes::of_members && is_of_any) fold.type = CsvType::value;
   bool may_be_type = true;
   while (reader.next_word()) {
     const auto [word, quoted] = reader.word();

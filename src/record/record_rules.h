@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "record/key_extractor.h"
 
@@ -35,6 +36,9 @@ struct RecordRules {
   std::function<void(std::string_view record)> first_record;
   // Says what is wrong with a record, or nothing; may be empty. From many threads.
   std::function<std::optional<RecordFault>(std::string_view record)> malformed;
+  // Names members that were not in any record given to malformed(); may be empty. Called once all
+  // records have been read.
+  std::function<std::vector<std::string>()> missing_members;
 };
 
 }  // namespace xxl

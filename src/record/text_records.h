@@ -10,6 +10,7 @@
 #include "record/csv_rows.h"
 #include "record/line_scan.h"
 #include "record/record_syntax.h"
+#include "record/row_splitter.h"
 
 namespace xxl {
 

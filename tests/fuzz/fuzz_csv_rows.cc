@@ -2,6 +2,7 @@
 #include "csv_reference.h"
 #include "fuzz_input.h"
 #include "record/csv_rows.h"
+#include "record/row_splitter.h"
 
 namespace xxl {
 namespace {

@@ -233,7 +233,8 @@ int join_files(const Caller& caller, const JoinArguments& arguments, TextKind ki
   }
   print_summary(options, show_progress, summary_of(subject, report), report);
   for (std::size_t side = 0; side < kJoinSides; ++side) {
-    warn_of_rows(caller, report.sides[side], join.malformed);
+    warn_of_rows(caller, report.sides[side], join.malformed,
+                 swaps_sides(options) ? "right" : "left");
   }
   if (stats == "table") std::fputs(stats_table(subject, report).c_str(), stderr);
   if (stats == "json") std::fprintf(stderr, "%s\n", stats_json(subject, report).c_str());

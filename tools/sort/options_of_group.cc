@@ -68,10 +68,11 @@ constexpr std::array kGroupSections{
             "TYPE says otherwise (text, integer, date); --count-distinct compares text. A mean "
             "has at most six decimals more than the sum, rounded to the nearest.\n"
             "\n"
-            "--median and --count-distinct sort the rows of each group by their column. So they "
-            "can be asked of one column at a time, and not together with --first, --last and "
-            "--collect. A median may hold half of the different values of a group in memory, up "
-            "to a sixteenth of -S, and --collect all of them.\n",
+            "--median and --count-distinct sort the rows of each group by their column, and keys "
+            "are written as in the first of these. So they can be asked of one column at a time, "
+            "and not together with --first, --last and --collect. A median may hold half of the "
+            "different values of a group in memory, up to a sixteenth of -S, and --collect all "
+            "of them.\n",
             Scope::all, kFolding},
     Section{"EXIT STATUS",
             "  0    the output is complete\n"

@@ -264,7 +264,19 @@ void set_records(const ParsedOptions& options, SortSpec& spec) {
   set_field_syntax(options, spec);
 }
 
-void warn_of_rows(const Caller& caller, const RowFaults& rows, const std::string& malformed) {
+namespace {
+
+void warn_of_members(const Caller& caller, const std::vector<std::string>& missing) {
+  for (const std::string& name : missing) {
+    std::fprintf(stderr, "%swarning: no line has the member %s\n", caller.prefix.c_str(),
+                 quote_name_always(name).c_str());
+  }
+}
+
+}  // namespace
+
+void warn_of_rows(const Caller& caller, const RowFaults& rows, const std::string& malformed,
+                  const char* whose_comments) {
   const auto warn = [&](const std::string& text, const char* advice) {
     std::fprintf(stderr, "%swarning: %s (first: %s)%s\n", caller.prefix.c_str(), text.c_str(),
                  rows.first_fault.c_str(), advice);
@@ -275,10 +287,11 @@ void warn_of_rows(const Caller& caller, const RowFaults& rows, const std::string
          "");
   }
   if (rows.comments != 0) {
-    std::fprintf(stderr, "%swarning: %s %s left out: only those of the first file are kept\n",
+    std::fprintf(stderr, "%swarning: %s %s left out: only those of the %s file are kept\n",
                  caller.prefix.c_str(), format_count(rows.comments, "comment line").c_str(),
-                 rows.comments == 1 ? "was" : "were");
+                 rows.comments == 1 ? "was" : "were", whose_comments);
   }
+  warn_of_members(caller, rows.missing_members);
   if (rows.kept == 0) return;
   if (malformed == "keep") {
     warn(format_count(rows.kept, "malformed row") + (rows.kept == 1 ? " was kept" : " were kept"),
@@ -376,6 +389,7 @@ void die_of_broken_pipe(const Caller& caller, const Error& error) {
 
 int run_check(const Caller& caller, const SortSpec& spec, Check check) {
   const OrderCheck result = check_order(spec);
+  if (check == Check::diagnose) warn_of_members(caller, result.missing_members);
   if (result.ordered) return kExitSuccess;
   if (check != Check::diagnose) return kExitDisorder;
   const auto shown = [&](const std::string& text, std::string quoted) {

@@ -69,8 +69,11 @@ void set_field_syntax(const ParsedOptions& options, Job& job) {
   job.escape = options.value("escape", "");
   job.comment = options.value("comment", "");
 }
-// Says how many malformed rows there were, if any, as `malformed` (SortJob) treated them.
-void warn_of_rows(const Caller& caller, const RowFaults& rows, const std::string& malformed);
+
+// Says how many malformed rows there were, if any, as `malformed` (SortJob) treated them, and what
+// else is wrong with rows. `whose_comments`: which file's are kept.
+void warn_of_rows(const Caller& caller, const RowFaults& rows, const std::string& malformed,
+                  const char* whose_comments = "first");
 
 // --skip and --limit.
 ResultRange range_option(const ParsedOptions& options);

@@ -265,6 +265,7 @@ void set_rows(const RowSort& rows, GeneralSortOptions& sort) {
   sort.malformed = [keys, use = folds ? RowUse::folded : RowUse::moved](std::string_view row) {
     return fault_of(keys->made->check(row, keys->fields.value_or(0)), keys->order.malformed, use);
   };
+  if (json) sort.missing_members = [keys] { return keys->made->missing_members(); };
   if (!folds) return;
   sort.unique = true;
   sort.keys_have_groups |= group && std::ranges::any_of(rows.order.folds, [](const CsvFold& fold) {

@@ -297,7 +297,9 @@ class OrderChecking {
 }  // namespace
 
 OrderCheck check_general_order(const GeneralSortOptions& options) {
-  return OrderChecking(options).run();
+  OrderCheck order = OrderChecking(options).run();
+  if (order.ordered && options.missing_members) order.missing_members = options.missing_members();
+  return order;
 }
 
 void check_sorted_general(const GeneralSortOptions& options,
@@ -311,7 +313,7 @@ void check_sorted_general(const GeneralSortOptions& options,
   }
   GeneralSortOptions check = options;
   // The header has been seen, and malformed records are not written.
-  static_cast<RecordRules&>(check) = {std::move(keys), {}, {}, {}};
+  static_cast<RecordRules&>(check) = {std::move(keys), {}, {}, {}, {}};
   check.syntax.tolerant = false;
   const std::string path = output.path();
   Inputs inputs;

@@ -188,7 +188,6 @@ void GeneralSorting::take_header(std::size_t input, std::string_view header) {
     }
     return;
   }
-  row_faults_.drop_comments(count_comments(header, options_.syntax.fields));
   const bool is_same =
       is_row ? have_same_names(*header_, header, options_.syntax.fields) : *header_ == header;
   if (options_.keys_of_header && !is_same) {
@@ -199,6 +198,15 @@ void GeneralSorting::take_header(std::size_t input, std::string_view header) {
                 "the header is not that of " + first + ": give files with the same columns",
                 inputs_.files[input].path(), 0);
   }
+  // The output has that of the first input, which operations on sets read last.
+  std::string dropped(header);
+  if (const auto& numbers = options_.tags.inputs; !numbers.empty() &&
+                                                  numbers[input] == numbers.back() &&
+                                                  numbers[header_input_] != numbers.back()) {
+    std::swap(dropped, *header_);
+    header_input_ = input;
+  }
+  row_faults_.drop_comments(count_comments(dropped, options_.syntax.fields));
 }
 
 // Throws Error{no_space} if the merge will certainly lack memory for the tables of the runs of all:
@@ -563,6 +571,11 @@ void GeneralSorting::publish() {
   if (rejects_ != nullptr) rejects_->publish();
   report_.output_in_place = destination_.publish(*io_, meter_, reader_of_output());
   static_cast<RowFaults&>(report_) = row_faults_.faults();
+  // (A merge may stop at its limit. Of several sorts, each has read a part.)
+  const bool has_read_all = options_.shared == nullptr && (!options_.merge_only || !options_.limit);
+  if (options_.missing_members && has_read_all) {
+    report_.missing_members = options_.missing_members();
+  }
   report_.records_in = input_hash_.records;
   report_.records_out = totals_.records_out;
   report_.checksum = totals_.written.sum;

@@ -19,6 +19,7 @@
 #include "io/transfer.h"
 #include "job/general_sort/general_sort_fixture.h"
 #include "job/part_directory.h"
+#include "record/row_splitter.h"
 #include "simulated_queue.h"
 
 namespace xxl {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "csv_reference.h"
+#include "record/row_splitter.h"
 
 namespace xxl {
 namespace {
