@@ -69,7 +69,7 @@ void check_size(const PartManifest::Part& part, const std::string& path) {
               path);
 }
 
-// What is in it, directories NAME=VALUE with what is in them.
+// The entries of `directory`. Those in a directory NAME=VALUE follow it as NAME=VALUE/FILE.
 std::vector<std::string> names_in(const std::string& directory, bool with_inner = true) {
   std::error_code error;
   std::vector<std::string> names;

@@ -24,7 +24,7 @@ namespace xxl {
 // The key of a record of the output, as text for the manifest.
 using KeyText = std::function<std::string(std::string_view record)>;
 
-// What the manifest says of `part`, which was written to `file`, except its name.
+// The entry of the manifest for `part`, which was written to `file`, without a name.
 // `terminator_bytes` and `key_text` as PartFiles::publish().
 PartManifest::Part described_part(const io::File& file, const OutputPart& part,
                                   std::size_t terminator_bytes, const KeyText& key_text);
@@ -47,8 +47,8 @@ class PartFiles {
   std::shared_ptr<const io::File> file(std::size_t part, std::uint64_t end, bool direct,
                                        std::uint64_t most);
 
-  // Makes the directory appear, with what `manifest` says was written. Its `file`s are directories
-  // in which files get names, or empty: then they get them in the directory itself. And
+  // Makes the directory appear, with the parts of `manifest`. Their `file` names the directory in
+  // which a part gets its name; empty: the directory of parts itself. And
   // without `has_checksums` for their checksums, for which they are read. `read_back`: to verify
   // the files; null: they are not.
   void publish(PartManifest manifest, bool has_checksums, io::ReadBack* read_back);

@@ -1,4 +1,4 @@
-// What a directory of parts says about its files (docs/internals/parts.md): _manifest.json.
+// The manifest of a directory of parts, _manifest.json (docs/internals/parts.md).
 #pragma once
 
 #include <cstddef>

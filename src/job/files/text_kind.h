@@ -40,7 +40,7 @@ inline std::optional<FieldSeparator> given_separator(std::string_view text) {
   return parse_separator(text);
 }
 
-// Of rows of `record`, csv or tsv, of a job. Throws Error{usage}.
+// The syntax of rows in the format `record` (csv, tsv or jsonl). Throws Error{usage}.
 template <class Job>
 FieldSyntax fields_of_rows(std::string_view record, const Job& job) {
   if (is_json(record)) {
