@@ -48,14 +48,12 @@ class PartFiles {
                                        std::uint64_t most);
 
   // Makes the directory appear, with the parts of `manifest`. Their `file` names the directory in
-  // which a part gets its name; empty: the directory of parts itself. And
-  // without `has_checksums` for their checksums, for which they are read. `read_back`: to verify
-  // the files; null: they are not.
+  // which a part gets its name; empty: the directory of parts itself. Without `has_checksums`, the
+  // files are read for their checksums. `read_back`: verifies the files; may be null.
   void publish(PartManifest manifest, bool has_checksums, io::ReadBack* read_back);
-  // The same of records, with what `parts` says was written, and the directories of the first of
-  // them. `record`: the kind of records;
-  // `terminator_bytes`: at their ends. `key_text` may be empty: then it is the record. Parts whose
-  // checksums were not noted are read for them.
+  // The same for parts of records. `directories`: those of the first parts. `record`: the format.
+  // `terminator_bytes`: at the end of each record. `key_text`: empty if a key is its record. Parts
+  // without a checksum are read for it.
   void publish(const std::vector<OutputPart>& parts, std::vector<std::string> directories,
                bool has_checksums, const std::string& record, std::size_t terminator_bytes,
                const KeyText& key_text, io::ReadBack* read_back);
