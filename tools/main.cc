@@ -59,9 +59,8 @@ int print(const std::string& text) {
   return kExitSuccess;
 }
 
-// xxl help [COMMAND [TOPIC]].
-int run_help(const ParsedOptions& options) {
-  const std::vector<std::string>& operands = options.operands();
+// xxl help [COMMAND [TOPIC]]. A topic may be an option as it is typed, with dashes.
+int run_help(const ParsedOptions& options, std::span<const std::string> operands) {
   if (operands.empty()) return print(short_help());
   if (operands.size() > 2) throw_usage(options.command(), "extra operand '" + operands[2] + "'");
   const CommandSpec* command = find_command(operands.front());
@@ -109,7 +108,8 @@ int run_command(const Caller& caller, const std::string& name,
   }
   if (is_sort(name)) return run_sort(command, caller, arguments);
   if (name == "join") return run_join(command, caller, arguments);
-  const ParsedOptions options(command, caller, arguments);
+  const bool has_topic = name == "help" && arguments.size() == 2 && !arguments[0].starts_with('-');
+  const ParsedOptions options(command, caller, has_topic ? arguments.first(1) : arguments);
   options.throw_mistake();
   if (print_if_asked(options, caller)) return kExitSuccess;
   if (name == "group") return run_group(caller, options);
@@ -117,7 +117,8 @@ int run_command(const Caller& caller, const std::string& name,
   if (name == "gen") return run_gen(options);
   if (name == "validate") return run_validate(options);
   if (name == "probe") return run_probe(options);
-  return name == "info" ? run_info(options) : run_help(options);
+  return name == "info" ? run_info(options)
+                        : run_help(options, has_topic ? arguments : options.operands());
 }
 
 // How the program was called: through a link named sort, join or valsort, or as xxl with a command.

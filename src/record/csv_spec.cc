@@ -84,6 +84,7 @@ class SpecReader {
       : rest_(spec), spec_(spec), option_(option), is_list_(is_list) {}
 
   [[noreturn]] void fail(const std::string& why) const { throw_bad_option(option_, spec_, why); }
+  std::string_view option() const { return option_; }
   bool at_end() const { return rest_.empty(); }
 
   // Goes on to the next word, or item of the list.
@@ -296,7 +297,8 @@ class KeyWords {
   }
 
   [[noreturn]] void throw_unknown(std::string_view word) const {
-    const std::string in_key = in_quotes(word) + " in --key '" + escape_controls(spec_) + "': use ";
+    const std::string in_key = in_quotes(word) + " in " + std::string(reader_.option()) + " '" +
+                               escape_controls(spec_) + "': use ";
     if (types_ == ColumnTypes::of_columns) {
       throw Error(ErrorCode::usage,
                   "unknown word " + in_key + "asc, desc, nulls-first or nulls-last");
@@ -314,9 +316,9 @@ class KeyWords {
   std::string type_;
 };
 
-void append_keys(std::string_view spec, bool descending, ColumnTypes types,
+void append_keys(std::string_view option, std::string_view spec, bool descending, ColumnTypes types,
                  std::vector<CsvKey>& all) {
-  SpecReader reader(spec, "--key", true);
+  SpecReader reader(spec, option, true);
   do {
     std::vector<CsvKey> keys = columns_of(reader, reader.word(), types);
     KeyWords words(reader, spec, types);
@@ -359,15 +361,15 @@ CsvColumn parse_csv_column(std::string_view spec, std::string_view option) {
 std::vector<CsvKey> parse_csv_keys(std::span<const std::string> specs, bool descending,
                                    ColumnTypes types) {
   std::vector<CsvKey> keys;
-  for (const std::string& spec : specs) append_keys(spec, descending, types, keys);
+  for (const std::string& spec : specs) append_keys("--key", spec, descending, types, keys);
   return keys;
 }
 
 CsvKey parse_csv_key(std::string_view spec, bool descending, ColumnTypes types) {
   std::vector<CsvKey> keys;
-  append_keys(spec, descending, types, keys);
+  append_keys("--part-by", spec, descending, types, keys);
   if (keys.size() != 1 || keys.front().to_last) {
-    throw_bad_option("--key", spec, "more than one column, where one is needed");
+    throw_bad_option("--part-by", spec, "more than one column, where one is needed");
   }
   return keys.front();
 }

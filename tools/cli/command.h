@@ -28,7 +28,7 @@ int run_probe(const ParsedOptions& options);
 int run_info(const ParsedOptions& options);
 
 // What --record may be beside binary records, for messages.
-inline constexpr std::string_view kOtherRecords = "lines, csv, tsv, parquet, arrow, ";
+inline constexpr std::string_view kOtherRecords = "lines, csv, tsv, jsonl, parquet, arrow, ";
 
 // Options that several commands have.
 

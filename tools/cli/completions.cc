@@ -20,21 +20,13 @@ std::vector<OptionSpec> completed(const CommandSpec& command) {
   for (const OptionSpec& option : command.options) {
     if (!option.help.empty()) options.push_back(option);
   }
-  const std::size_t own = options.size();
   for (const OtherName& other : other_names()) {
-    const auto has_name = [&](const OptionSpec& option) { return option.long_name == other.name; };
-    if (std::any_of(options.begin(), options.end(), has_name)) continue;
-    for (std::size_t i = 0; i < own; ++i) {
-      const std::string words = " " + std::string(options[i].words) + " ";
-      const bool is_refused =
-          !other.value.empty() && words.find(" " + std::string(other.value) + " ") == words.npos;
-      if (options[i].key() != other.key || is_refused) continue;
-      OptionSpec option = options[i];
-      option.long_name = other.name;
-      option.short_name = 0;
-      if (!other.value.empty()) option.value = ValueKind::none;
-      options.push_back(option);
-    }
+    const OptionSpec* const named = option_of(command, other);
+    if (named == nullptr || !accepts(*named, other)) continue;
+    OptionSpec& option = options.emplace_back(*named);
+    option.long_name = other.name;
+    option.short_name = 0;
+    if (!other.value.empty()) option.value = ValueKind::none;
   }
   return options;
 }

@@ -111,16 +111,26 @@ std::string first_name(const HelpTopic& topic) {
   return std::string(topic.names.substr(0, topic.names.find(' ')));
 }
 
-bool has_name(const HelpTopic& topic, std::string_view name) {
-  std::istringstream names{std::string(topic.names)};
-  for (std::string word; names >> word;) {
-    if (word == name) return true;
+// The option that the command calls `name`, or nullptr. `is_typed`: as an option, with dashes.
+const OptionSpec* find_option(const CommandSpec& command, std::string_view name, bool is_typed) {
+  if (name.empty()) return nullptr;
+  for (const OptionSpec& option : command.options) {
+    const bool is_short = name.size() == 1 && option.short_name == name[0];
+    if (!option.help.empty() && (is_short || option.long_name == name)) return &option;
   }
-  return false;
+  for (const OtherName& other : other_names()) {
+    if (other.name != name || !(is_typed || other.value.empty())) continue;
+    const OptionSpec* const option = option_of(command, other);
+    if (option != nullptr && accepts(*option, other)) return option;
+  }
+  return nullptr;
 }
+
+constexpr std::string_view kJsonTopic = "jsonl";
 
 // Whether the command has something on the topic.
 bool has_topic(const CommandSpec& command, const HelpTopic& topic) {
+  if (first_name(topic) == kJsonTopic) return find_option(command, kJsonTopic, true) != nullptr;
   if (topic.records != Scope::all) return overlap(command.records, topic.records);
   const auto is_here = [&](const auto& part) { return is_in(topic, part); };
   return std::ranges::any_of(explained(command), is_here) ||
@@ -155,17 +165,6 @@ void append_option_details(std::string& out, const OptionSpec& option) {
   if (details.empty()) return;
   out.append("\n");
   append_text(out, details);
-}
-
-// The option that the command calls `name`, or nullptr.
-const OptionSpec* find_option(const CommandSpec& command, std::string_view name) {
-  for (const OptionSpec& option : command.options) {
-    const bool is_short = name.size() == 1 && option.short_name == name[0];
-    if (!option.help.empty() && (is_short || option.long_name == name)) return &option;
-  }
-  const auto other = std::ranges::find(other_names(), name, &OtherName::name);
-  const bool is_option = other != other_names().end() && other->value.empty();
-  return is_option && !name.empty() ? find_option(command, other->key) : nullptr;
 }
 
 }  // namespace
@@ -231,17 +230,20 @@ std::string topic_help(const CommandSpec& command, std::string_view name) {
   if (name == "all") return long_help(command, called(command), true);
   std::string out;
   const Options first = everyday(command);
+  const bool is_typed = name.starts_with('-');
+  if (is_typed) name = name.substr(std::min(name.find_first_not_of('-'), name.size()));
   for (const HelpTopic& topic : help_topics()) {
-    if (!has_name(topic, name) || !has_topic(command, topic)) continue;
+    if (is_typed || !has_word(topic.names, name) || !has_topic(command, topic)) continue;
     append_wrapped(out, called(command) + ": " + std::string(topic.title), 0, 0);
     out.append("\n");
     append_text(out, topic.intro);
     Options options = explained(command);
     const bool is_group = topic.records == Scope::all;
+    const bool is_json = first_name(topic) == kJsonTopic;
     std::erase_if(options, [&](const OptionSpec& option) {
       const bool is_everyday =
           !is_group && overlap(option.scope, topic.records) && is_one_of(option, first);
-      return !is_in(topic, option) && !is_everyday;
+      return (!is_in(topic, option) && !is_everyday) || (is_json && is_of_fields(option));
     });
     append_groups(out, options);
     for (const Section& section : command.sections) {
@@ -249,7 +251,7 @@ std::string topic_help(const CommandSpec& command, std::string_view name) {
     }
     return out;
   }
-  if (const OptionSpec* option = find_option(command, name); option != nullptr) {
+  if (const OptionSpec* option = find_option(command, name, is_typed); option != nullptr) {
     append_option_details(out, *option);
     return out;
   }

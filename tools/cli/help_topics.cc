@@ -17,6 +17,11 @@ constexpr HelpTopic kTopics[] = {
      "may hold separators, quotes and line breaks. The first row is a header, unless --no-header "
      "is given: it stays in front, and names the columns.\n",
      Scope::rows},
+    {"jsonl ndjson json", "JSON lines",
+     "Each line is a JSON object. Keys are its members: city, user.id for one in the object user, "
+     "'\"a.b\"' for a name with a dot, or a JSON pointer (/user/id). Lines are written as they "
+     "were.\n",
+     Scope::rows},
     {"parquet arrow columns", "Parquet and Arrow files",
      "They are known by their names and first bytes. They need an optional module; xxl info says "
      "whether it was found.\n",

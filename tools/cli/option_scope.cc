@@ -8,7 +8,8 @@ namespace xxl::cli {
 namespace {
 
 // Options of rows that say how their fields are told apart.
-constexpr std::string_view kOfFields[] = {"header", "no-header", "field-separator", "quote"};
+constexpr std::string_view kOfFields[] = {"header", "no-header", "field-separator",
+                                          "quote",  "escape",    "comment"};
 
 std::string switch_name(const OptionSpec& option) {
   return option.long_name.empty() ? option.key() : "--" + std::string(option.long_name);
@@ -65,6 +66,10 @@ bool is_obsolescent_key(const Argument& argument) {
   return argument.string_key == "key" && argument.original_tokens.front().starts_with('+');
 }
 
+bool is_of_fields(const OptionSpec& option) {
+  return std::ranges::find(kOfFields, option.long_name) != std::end(kOfFields);
+}
+
 void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
   const auto refuse = [&](const std::string& what, Scope whose) {
     const std::string record = options.value("format", "lines");
@@ -79,14 +84,11 @@ void refuse_options_of_others(const ParsedOptions& options, Scope scope) {
                                                         : ""));
   };
   for (const OptionSpec& option : options.command().options) {
-    if (options.has(option.key()) && !overlap(option.scope, scope)) {
-      refuse(switch_name(option), option.scope);
-    }
-  }
-  for (const std::string_view option : kOfFields) {
-    if (!is_json(options.value("format", "lines")) || !options.has(std::string(option))) continue;
-    throw_usage(options.command(), "--" + std::string(option) +
-                                       " is for rows of CSV and TSV only, not for JSON lines");
+    if (!options.has(option.key())) continue;
+    if (!overlap(option.scope, scope)) refuse(switch_name(option), option.scope);
+    if (!is_of_fields(option) || !is_json(options.value("format", "lines"))) continue;
+    throw_usage(options.command(),
+                switch_name(option) + " is for rows of CSV and TSV only, not for JSON lines");
   }
   for (const Argument& argument : options.arguments()) {
     if (is_obsolescent_key(argument) && scope != Scope::lines) {

@@ -23,6 +23,9 @@ Scope records_of_format(std::string_view format);
 // other names. Empty: nothing.
 std::string details_of(const OptionSpec& option);
 
+// Whether it is for fields of CSV and TSV, which JSON lines have not.
+bool is_of_fields(const OptionSpec& option);
+
 // Throws Error{usage} when an option was given that is not for records of `scope`.
 void refuse_options_of_others(const ParsedOptions& options, Scope scope);
 

@@ -93,32 +93,30 @@ inline constexpr OptionSpec kMalformed = option(
          "the first one. Without --malformed, rows with another number of fields are kept and "
          "counted, if their keys can be read."});
 
-inline constexpr OptionSpec kRejects =
-    option(kDirty, "--rejects=FILE",
-           "write the rows that --malformed=skip leaves out to FILE, with their places",
-           {.scope = Scope::rows,
-            .details = "FILE is CSV: file, line, reason, row. It appears complete or not at "
-                       "all. With several threads, rows may be in another order than in the "
-                       "input."});
+constexpr OptionSpec of_dirty_rows(std::string_view synopsis, std::string_view help,
+                                   std::string_view details) {
+  return option(kDirty, synopsis, help, {.scope = Scope::rows, .details = details});
+}
 
-inline constexpr OptionSpec kMaxRejects = option(
-    kDirty, "--max-rejects=N", "fail if --malformed=skip leaves out more than N rows of an input",
-    {.scope = Scope::rows,
-     .details = "Without it, more than half of all rows left out is an error."});
+inline constexpr OptionSpec kRejects = of_dirty_rows(
+    "--rejects=FILE", "write the rows that --malformed=skip leaves out to FILE, with their places",
+    "FILE is CSV: file, line, reason, row. It appears complete or not at all. With "
+    "several threads, rows may be in another order than in the input.");
 
-inline constexpr OptionSpec kEscape =
-    option(kDirty, "--escape=CHAR",
-           "what follows CHAR (a backslash) is part of the field, as in dumps of MySQL",
-           {.scope = Scope::rows,
-            .details = "After it, n, t, r and 0 stand for a line feed, tab, carriage return and "
-                       "zero byte. Keys compare what is meant. New fields are written with "
-                       "escapes. --null compares fields as they are written (\\N)."});
+inline constexpr OptionSpec kMaxRejects = of_dirty_rows(
+    "--max-rejects=N", "fail if --malformed=skip leaves out more than N rows of an input",
+    "Without it, more than half of all rows left out is an error.");
 
-inline constexpr OptionSpec kComment = option(
-    kDirty, "--comment=PREFIX", "lines before the header that begin with PREFIX are kept before it",
-    {.scope = Scope::rows,
-     .details = "Those of the first input are written. Those of further inputs are left out and "
-                "counted in a warning."});
+inline constexpr OptionSpec kEscape = of_dirty_rows(
+    "--escape=CHAR", "what follows CHAR (a backslash) is part of the field, as in dumps of MySQL",
+    "After it, n, t, r and 0 stand for a line feed, tab, carriage return and zero byte. Keys "
+    "compare what is meant. New fields are written with escapes. --null compares fields as they "
+    "are written (\\N).");
+
+inline constexpr OptionSpec kComment = of_dirty_rows(
+    "--comment=PREFIX", "lines before the header that begin with PREFIX are kept before it",
+    "Those of the first input are written. Those of further inputs are left out and counted in a "
+    "warning.");
 
 inline constexpr OptionSpec kHelp = option(kOptions, "--help", "print this help and exit");
 

@@ -283,6 +283,24 @@ std::span<const OtherName> other_names() {
   return kOtherNames;
 }
 
+bool has_word(std::string_view words, std::string_view word) {
+  return (" " + std::string(words) + " ").find(" " + std::string(word) + " ") != std::string::npos;
+}
+
+const OptionSpec* option_of(const CommandSpec& command, const OtherName& other) {
+  const OptionSpec* found = nullptr;
+  for (const OptionSpec& option : command.options) {
+    if (option.help.empty()) continue;
+    if (option.long_name == other.name) return nullptr;
+    if (option.key() == other.key) found = &option;
+  }
+  return found;
+}
+
+bool accepts(const OptionSpec& option, const OtherName& other) {
+  return other.value.empty() || has_word(option.words, other.value);
+}
+
 std::span<const CommandSpec> commands() {
   return all_commands();
 }

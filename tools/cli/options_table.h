@@ -28,6 +28,12 @@ std::vector<CommandSpec> sort_like_commands();
 
 // Other names for options: --csv is --format=csv, --memory is --buffer-size.
 std::span<const OtherName> other_names();
+// The option of the command that has this other name, or nullptr.
+const OptionSpec* option_of(const CommandSpec& command, const OtherName& other);
+// Whether it takes the value that the other name gives.
+bool accepts(const OptionSpec& option, const OtherName& other);
+// Whether `word` is one of `words`, which are separated by blanks.
+bool has_word(std::string_view words, std::string_view word);
 
 // All commands, in the order of the help text.
 std::span<const CommandSpec> commands();

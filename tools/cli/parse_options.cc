@@ -54,7 +54,6 @@ class Scanner {
                        std::optional<std::string> value, const std::string& complaint);
   const OptionSpec& find_long(std::string_view name, const std::string& argument) const;
   const OtherName* find_other(std::string_view name) const;
-  const OptionSpec* find_key(std::string_view key) const;
   const OptionSpec& find_short(char letter) const;
   [[noreturn]] void fail(const std::string& message) const {
     throw CommandLineError(message + hint_line(caller_), caller_.error_status);
@@ -151,7 +150,7 @@ const OptionSpec& Scanner::find_long(std::string_view name, const std::string& a
     if (!option.set_by_command) names.push_back(option.long_name);
   }
   for (const OtherName& other : other_names()) {
-    if (find_key(other.key) != nullptr) names.push_back(other.name);
+    if (option_of(command_, other) != nullptr) names.push_back(other.name);
   }
   fail("unrecognized option '" + argument + "'" +
        (caller_.stands_in ? "" : did_you_mean(name, names, "--")));
@@ -160,18 +159,8 @@ const OptionSpec& Scanner::find_long(std::string_view name, const std::string& a
 // Another name for one of the command's options, or nullptr.
 const OtherName* Scanner::find_other(std::string_view name) const {
   if (caller_.stands_in) return nullptr;
-  for (const OptionSpec& option : command_.options) {
-    if (option.long_name == name && !option.set_by_command) return nullptr;
-  }
   for (const OtherName& other : other_names()) {
-    if (other.name == name && find_key(other.key) != nullptr) return &other;
-  }
-  return nullptr;
-}
-
-const OptionSpec* Scanner::find_key(std::string_view key) const {
-  for (const OptionSpec& option : command_.options) {
-    if (option.key() == key && !option.set_by_command) return &option;
+    if (other.name == name && option_of(command_, other) != nullptr) return &other;
   }
   return nullptr;
 }
@@ -188,7 +177,8 @@ Argument Scanner::scan_long() {
   const std::size_t equals = argument.find('=');
   const std::string_view name = std::string_view(argument).substr(2, equals - 2);
   const OtherName* const other = find_other(name);
-  const OptionSpec& option = other != nullptr ? *find_key(other->key) : find_long(name, argument);
+  const OptionSpec& option =
+      other != nullptr ? *option_of(command_, *other) : find_long(name, argument);
   const std::string shown =
       "option '--" + std::string(other != nullptr ? other->name : option.long_name) + "'";
   std::optional<std::string> value;
@@ -275,10 +265,8 @@ bool ParsedOptions::asks_for_text() const {
 }
 
 const OptionSpec* ParsedOptions::find(std::string_view key) const {
-  for (const OptionSpec& option : command_->options) {
-    if (option.key() == key) return &option;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(command_->options, key, &OptionSpec::key);
+  return found == command_->options.end() ? nullptr : &*found;
 }
 
 bool ParsedOptions::knows(std::string_view key) const {

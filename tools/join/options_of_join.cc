@@ -62,7 +62,11 @@ constexpr std::array kJoinOptions{
             .details = "As join(1) does. Without a list of fields it is not known which fields of "
                        "lines are missing, unless they are keys."}),
 
-    kFormat,
+    option(kInputTitle, "--format=FORMAT",
+           "what the files hold: lines, csv, tsv, parquet, arrow, fixed:N, u64, ... (for short "
+           "--csv, --tsv, --parquet, --arrow)",
+           {.words = "lines csv tsv parquet arrow u32 u64 i32 i64 f32 f64 kv32 kv64 gensort fixed:",
+            .details = kFormat.details}),
     option(kInputTitle, "--no-header", "the first rows are data, not the names of columns",
            {.scope = Scope::rows}),
     option(kInputTitle, "--record1=SPEC", "what a left record is, if the right ones are others",

@@ -3,6 +3,7 @@
 #include "base/quote.h"
 #include "job/files/text_kind.h"
 #include "record/csv_spec.h"
+#include "record/line_order.h"
 #include "record/record_format.h"
 
 namespace xxl::cli {
@@ -84,13 +85,29 @@ std::vector<std::string> key_words(const SortSpec& spec) {
   if (spec.shuffle_seed) return words;
   if (kind == TextKind::none) {
     for (const KeyField& key : format_of(spec).key) words.push_back(field_words(key));
+    if (!spec.part_by.empty()) words.front().insert(0, "parts by ");
   } else if (kind == TextKind::rows) {
     const FieldSyntax fields = fields_of_rows(spec.format, spec);
-    for (const CsvKey& key : parse_csv_keys(spec.keys, spec.reverse, column_types(fields))) {
-      words.push_back(csv_key_words(key, spec.empty_last));
+    const ColumnTypes types = column_types(fields);
+    for (const CsvKey& key : parse_csv_keys(spec.per, false, types)) {
+      words.push_back("groups by " + csv_key_words(key, spec.empty_last));
     }
-    if (words.empty() && !spec.group) words.push_back("the whole row, column by column as text");
+    std::vector<CsvKey> keys = parse_csv_keys(spec.keys, spec.reverse, types);
+    if (!spec.part_by.empty()) {
+      const CsvKey key = parse_csv_key(spec.part_by, spec.reverse, types);
+      if (!keys.empty() && keys.front() == key) keys.erase(keys.begin());
+      words.push_back("parts by " + csv_key_words(key, spec.empty_last));
+    }
+    for (const CsvKey& key : keys) words.push_back(csv_key_words(key, spec.empty_last));
+    if (words.empty() && !spec.group) {
+      words.push_back(std::string("the whole row, column by column as text, ") +
+                      (spec.reverse ? "descending" : "ascending"));
+    }
   } else if (spec.line_order) {
+    if (const std::string& by = spec.part_by; !by.empty()) {
+      words.push_back("parts by " +
+                      line_key_words(parse_line_key(by + "," + by), spec.line_order->flags));
+    }
     for (const LineKeyField& key : spec.line_order->fields) {
       words.push_back(line_key_words(key, spec.line_order->flags));
     }

@@ -36,6 +36,13 @@ void set_implied(ParsedOptions& options) {
   }
   if (command == "merge") options.set("merge", "");
   if (command == "check") options.set("check", options.has("quiet") ? "quiet" : "diagnose-first");
+  const auto is_by = [](const Argument& given) {  // what names groups in xxl group
+    return given.string_key == "key" && given.original_tokens.front().starts_with("--by");
+  };
+  const auto by = std::ranges::count_if(options.arguments(), is_by);
+  if (command == "top" && by != 0 && by != std::ssize(options.values("key"))) {
+    throw_usage(options.command(), "--by is --key here: for the first of each group say --per");
+  }
   if (command == "top" && !options.has("limit")) options.set("limit", std::string(kTopRecords));
   if (command == "top" && !options.has("least")) options.set("reverse", "");
 }

@@ -99,6 +99,7 @@ const Options& top_options() {
     remove(made, {"stable", "numeric-sort", "merge", "keep-order", "limit", "parts", "part-bytes",
                   "part-by"});
     hide(made, "reverse");
+    reword(made, "empty", "where rows go whose key is empty: first, or last (the default)");
     add_in_front(
         made,
         {option(kOutputTitle, "-n, --limit=N", "write N records (default: 10)"),

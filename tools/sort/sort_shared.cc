@@ -106,9 +106,7 @@ void set_output_options(const ParsedOptions& options, FileJob& job) {
 
 void refuse_directory_without_parts(const ParsedOptions& options, const FileJob& job) {
   const std::string output = options.value("output", "");
-  if (options.has("output") && output.empty()) {
-    throw_usage(options.command(), "the name of the output file is empty");
-  }
+  if (options.has("output") && output.empty()) refuse_empty_output(options);
   std::error_code error;
   const bool is_directory = output.ends_with('/') || std::filesystem::is_directory(output, error);
   if (has_parts(job) || !is_directory) return;

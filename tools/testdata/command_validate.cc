@@ -22,6 +22,7 @@ int run_validate(const ParsedOptions& options) {
   const std::string input = options.operands().empty() ? "-" : options.operands().front();
   std::error_code error;
   const bool in_parts = input != "-" && std::filesystem::is_directory(input, error);
+  if (error) throw_io_error(error.value(), Operation::open_input, input);
   if (in_parts) {
     const std::size_t parts = validate_parts(input);
     std::printf("Parts: %zu, as the manifest says\n", parts);

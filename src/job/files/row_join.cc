@@ -192,6 +192,8 @@ void set_cross(const RowJoin& rows, GeneralJoinOptions& join) {
   };
   refuse_if(!rows.orders[0].keys.empty() || !rows.orders[1].keys.empty(), "keys: leave them out");
   refuse_if(join.method == JoinMethod::hash, "--method=hash");
+  refuse_if(join.presorted[0] || join.presorted[1], "--presorted, as it has no keys");
+  refuse_if(!rows.empty_keys_match, "--empty-keys=never, as it has no keys");
   refuse_if(join.parts != 0 || join.part_bytes != 0 || !join.part_by.empty(),
             "partitioned output, as it has no keys");
   join.method = JoinMethod::sort_merge;

@@ -37,33 +37,36 @@ TEST(CsvKeyOption, NamesColumnTypeAndDirection) {
 
 TEST(CsvKeyOption, SaysWhatIsWrong) {
   const auto message = [](const char* spec) { return usage_of([spec] { parse_csv_key(spec); }); };
-  EXPECT_EQ(message("0"), "invalid --key '0': columns are counted from 1");
+  EXPECT_EQ(message("0"), "invalid --part-by '0': columns are counted from 1");
   EXPECT_EQ(message("99999999999999999999"),
-            "invalid --key '99999999999999999999': the number of the column is too large");
+            "invalid --part-by '99999999999999999999': the number of the column is too large");
   EXPECT_EQ(message("amount:foo"),
-            "unknown type 'foo' in --key 'amount:foo': use text, number, integer, date, ci, "
+            "unknown type 'foo' in --part-by 'amount:foo': use text, number, integer, date, ci, "
             "natural or version (a name with a ':' goes in quotes, as in '\"a:b\":number')");
   EXPECT_EQ(message("a:desc:asc"),
-            "invalid --key 'a:desc:asc': ':desc' and ':asc' exclude each other");
-  EXPECT_EQ(message("a:date:t"), "invalid --key 'a:date:t': ':date' and ':t' exclude each other");
-  EXPECT_EQ(message("a:n:n"), "invalid --key 'a:n:n': ':n' is given twice");
-  EXPECT_EQ(message("a:nulls-first:nulls-last"),
-            "invalid --key 'a:nulls-first:nulls-last': ':nulls-first' and ':nulls-last' exclude "
-            "each other");
-  EXPECT_EQ(message("a,b"), "invalid --key 'a,b': more than one column, where one is needed");
-  EXPECT_EQ(message("a,"), "invalid --key 'a,': it starts with a column: a number or a name");
-  EXPECT_EQ(message("-0"), "invalid --key '-0': columns are counted from 1");
-  EXPECT_EQ(message("1-20000"), "invalid --key '1-20000': a range of more than 10000 columns");
-  EXPECT_EQ(message("a:d:%d/%Q"),
-            "invalid --key 'a:d:%d/%Q': the format '%d/%Q': '%Q' is not known: use %Y %y %m %b %B "
-            "%d %e %j %H %I %M %S %f %p %z %a %A %F %D %T %R or %%");
+            "invalid --part-by 'a:desc:asc': ':desc' and ':asc' exclude each other");
+  EXPECT_EQ(message("a:date:t"),
+            "invalid --part-by 'a:date:t': ':date' and ':t' exclude each other");
+  EXPECT_EQ(message("a:n:n"), "invalid --part-by 'a:n:n': ':n' is given twice");
+  EXPECT_EQ(
+      message("a:nulls-first:nulls-last"),
+      "invalid --part-by 'a:nulls-first:nulls-last': ':nulls-first' and ':nulls-last' exclude "
+      "each other");
+  EXPECT_EQ(message("a,b"), "invalid --part-by 'a,b': more than one column, where one is needed");
+  EXPECT_EQ(message("a,"), "invalid --part-by 'a,': it starts with a column: a number or a name");
+  EXPECT_EQ(message("-0"), "invalid --part-by '-0': columns are counted from 1");
+  EXPECT_EQ(message("1-20000"), "invalid --part-by '1-20000': a range of more than 10000 columns");
+  EXPECT_EQ(
+      message("a:d:%d/%Q"),
+      "invalid --part-by 'a:d:%d/%Q': the format '%d/%Q': '%Q' is not known: use %Y %y %m %b %B "
+      "%d %e %j %H %I %M %S %f %p %z %a %A %F %D %T %R or %%");
   EXPECT_EQ(message("a:n:1.2.3"),
-            "invalid --key 'a:n:1.2.3': the format '1.2.3' is not a number, as in 1.234,56 or "
+            "invalid --part-by 'a:n:1.2.3': the format '1.2.3' is not a number, as in 1.234,56 or "
             "$1,234.56");
-  EXPECT_EQ(message("\"a"), "invalid --key '\"a': the quote is not closed");
-  EXPECT_EQ(message("\"a\"b"), "invalid --key '\"a\"b': text after the closing quote");
-  EXPECT_EQ(message(""), "invalid --key '': it starts with a column: a number or a name");
-  EXPECT_TRUE(message("1:").starts_with("unknown type '' in --key '1:': use text"));
+  EXPECT_EQ(message("\"a"), "invalid --part-by '\"a': the quote is not closed");
+  EXPECT_EQ(message("\"a\"b"), "invalid --part-by '\"a\"b': text after the closing quote");
+  EXPECT_EQ(message(""), "invalid --part-by '': it starts with a column: a number or a name");
+  EXPECT_TRUE(message("1:").starts_with("unknown type '' in --part-by '1:': use text"));
   EXPECT_EQ(usage_of([] { parse_csv_column("a:b", "--sum"); }),
             "invalid --sum 'a:b': a name with a ':' goes in quotes, as in '\"a:b\"'");
 }
