@@ -40,7 +40,8 @@ struct JoinJob : FileJob {
   // of the same types. For lines a key is the number of a field, from 1 (default: the first field).
   // For CSV and TSV it is COLUMN[:TYPE][:desc], and required. For records of fixed sizes it is
   // OFFSET:TYPE[:desc] (default: the key that belongs to the record).
-  std::vector<std::string> left_on, right_on;
+  std::vector<std::string> left_on;
+  std::vector<std::string> right_on;  // likewise
   // The rows to write.
   JoinKind how = JoinKind::inner;
   // The method of the join.

@@ -69,7 +69,7 @@ bool sorts_text(const std::string& directory) {
   xxl::SortJob rows;
   rows.inputs = {directory + "/rows.csv"};
   rows.output = directory + "/folded.csv";
-  rows.record = "csv";
+  rows.format = "csv";
   rows.keys = {"name"};
   rows.header = true;
   rows.aggregates = {"sum=n"};

@@ -69,8 +69,8 @@ constexpr std::uint64_t kMostOpenPart = 16;
 // Of the memory of -S, for one field of --collect: each thread may be making one.
 constexpr std::uint64_t kCollectedPart = 16;
 
-// A line of JSON is at most this part of -S: each thread may be reading one, and takes several times
-// its size (json_members.h).
+// A line of JSON is at most this part of -S: each thread may be reading one, and takes several
+// times its size (json_members.h).
 constexpr std::uint64_t kJsonPart = 128;
 
 // Sorts by `key` first, and makes it the key of parts.
