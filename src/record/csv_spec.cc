@@ -303,9 +303,10 @@ class KeyWords {
       throw Error(ErrorCode::usage,
                   "unknown word " + in_key + "asc, desc, nulls-first or nulls-last");
     }
-    throw Error(ErrorCode::usage, "unknown type " + in_key +
-                                      "text, number, integer, date, ci, natural or version (a name "
-                                      "with a ':' goes in quotes, as in '\"a:b\":number')");
+    throw Error(ErrorCode::usage, "unknown type or order " + in_key +
+                                      "text, number, integer, date, ci, natural, version, asc or "
+                                      "desc (a name with a ':' goes in quotes, as in "
+                                      "'\"a:b\":number')");
   }
 
   SpecReader& reader_;

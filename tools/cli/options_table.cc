@@ -210,6 +210,8 @@ constexpr OtherName kOtherNames[] = {
     {"separator", "-t"},
     {"delimiter", "field-separator"},
     {"delimiter", "-t"},
+    {"avg", "mean"},
+    {"average", "mean"},
     {"distinct", "unique"},
     {"unique", "once"},
     {"dupes", "repeated"},

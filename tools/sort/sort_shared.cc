@@ -29,10 +29,11 @@ constexpr unsigned kMaxBatchSize = 1u << 20;
 }  // namespace
 
 std::optional<std::string> excluded_by_check(const ParsedOptions& options) {
-  for (const char* other : {"stats", "explain", "report", "time-line", "progress", "skip", "limit",
+  for (const char* other : {"stats", "explain", "report", "time-line", "skip", "limit",
                             "keep-order", "count", "verify", "rejects", "max-rejects"}) {
     if (options.has(other)) return other;
   }
+  if (options.word("progress", "never") != "never") return "progress";
   const std::vector<GivenFold> folds = fold_options(options);
   if (!folds.empty()) return std::string(name_of(folds.front().kind));
   return {};

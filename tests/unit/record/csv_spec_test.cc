@@ -41,8 +41,9 @@ TEST(CsvKeyOption, SaysWhatIsWrong) {
   EXPECT_EQ(message("99999999999999999999"),
             "invalid --part-by '99999999999999999999': the number of the column is too large");
   EXPECT_EQ(message("amount:foo"),
-            "unknown type 'foo' in --part-by 'amount:foo': use text, number, integer, date, ci, "
-            "natural or version (a name with a ':' goes in quotes, as in '\"a:b\":number')");
+            "unknown type or order 'foo' in --part-by 'amount:foo': use text, number, integer, "
+            "date, ci, natural, version, asc or desc (a name with a ':' goes in quotes, as in "
+            "'\"a:b\":number')");
   EXPECT_EQ(message("a:desc:asc"),
             "invalid --part-by 'a:desc:asc': ':desc' and ':asc' exclude each other");
   EXPECT_EQ(message("a:date:t"),
@@ -66,7 +67,7 @@ TEST(CsvKeyOption, SaysWhatIsWrong) {
   EXPECT_EQ(message("\"a"), "invalid --part-by '\"a': the quote is not closed");
   EXPECT_EQ(message("\"a\"b"), "invalid --part-by '\"a\"b': text after the closing quote");
   EXPECT_EQ(message(""), "invalid --part-by '': it starts with a column: a number or a name");
-  EXPECT_TRUE(message("1:").starts_with("unknown type '' in --part-by '1:': use text"));
+  EXPECT_TRUE(message("1:").starts_with("unknown type or order '' in --part-by '1:': use text"));
   EXPECT_EQ(usage_of([] { parse_csv_column("a:b", "--sum"); }),
             "invalid --sum 'a:b': a name with a ':' goes in quotes, as in '\"a:b\"'");
 }
