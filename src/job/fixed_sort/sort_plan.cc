@@ -97,8 +97,8 @@ void finish_plan(const FixedSortOptions& options, const KeyLayout& layout, const
   // The last block of a run is partly filled; blocks that a pass holds in memory keep their places.
   if (!options.merge_only) blocks += plan.expected_runs;
   if (plan.passes > 1) {
-    blocks +=
-        ceil_div<std::uint64_t>(plan.expected_runs, geometry.merge_degree) + geometry.merge_blocks;
+    blocks += ceil_div<std::uint64_t>(plan.expected_runs, geometry.merge_degree) +
+              std::min<std::uint64_t>(geometry.merge_blocks, blocks);
   }
   plan.scratch_bytes = (blocks + 16) * geometry.block_bytes;
 }
