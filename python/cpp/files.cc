@@ -71,6 +71,8 @@ nb::dict sort_files_of(const Means& means, nb::object callback, const nb::kwargs
   fields.take("zero_terminated", job.zero_terminated);
   fields.take("empty_last", job.empty_last);
   fields.take("nulls", job.nulls);
+  fields.take("escape", job.escape);
+  fields.take("comment", job.comment);
   fields.take("malformed", job.malformed);
   fields.take("rejects", job.rejects);
   fields.take("max_rejects", job.max_rejects);
@@ -111,6 +113,8 @@ nb::dict join_files_of(const Means& means, nb::object callback, const nb::kwargs
   fields.take("header", job.header);
   fields.take("empty_keys_match", job.empty_keys_match);
   fields.take("nulls", job.nulls);
+  fields.take("escape", job.escape);
+  fields.take("comment", job.comment);
   fields.take("ignore_case", job.ignore_case);
   fields.take("zero_terminated", job.zero_terminated);
   fields.take("malformed", job.malformed);

@@ -139,6 +139,10 @@ def test_options_of_csv():
     xxl.sort_csv("in.csv", "out.csv", [("a", "integer")], count=True, aggregates={"b": ("b", "sum")},
                  reverse=True, memory="64M")
     assert pathlib.Path("out.csv").read_text().splitlines()[1:] == [",6,1", "2,7,1", "1,13,2"]
+    pathlib.Path("in.csv").write_text("# about\na||b\n1||x\\||y\n0||z\n")
+    xxl.sort_csv("in.csv", "out.csv", "a", separator="||", escape="\\", comment="#", memory="64M")
+    assert pathlib.Path("out.csv").read_text() == "# about\na||b\n0||z\n1||x\\||y\n"
+    pathlib.Path("in.csv").write_text("a,b\n1,5\n,6\n2,7\n1,8\n")
     for by in (2, [pytest.importorskip("numpy").int64(2)]):
         xxl.sort_csv("in.csv", "out.csv", by, memory="64M")
         assert pathlib.Path("out.csv").read_text() == "a,b\n1,5\n,6\n2,7\n1,8\n"

@@ -263,6 +263,8 @@ def sort_csv(
     rejects: Path | None = None,
     max_rejects: int | None = None,
     quotes: bool = True,
+    escape: str = "",
+    comment: str = "",
     verify: bool = False,
     memory: Size | None = None,
     scratch: Path | Iterable[Path] | None = None,
@@ -285,7 +287,7 @@ def sort_csv(
         equal), "natural" or "version", and "desc". A type may have a format: "number:1.234,56" or
         "date:%d/%m/%Y". "nulls_first" and "nulls_last" say where rows with an empty key come.
     header: the first row of each input is a header, the same in all of them, and written once.
-    separator: one byte; "\\t" for TSV.
+    separator: one to eight bytes; "\\t" for TSV.
     reverse: descending, unless a key says otherwise.
     unique: only the first row of each key.
     limit: write at most this many rows.
@@ -304,6 +306,8 @@ def sort_csv(
     max_rejects: with malformed="skip", fail if more rows are left out. None: if more than half are.
     quotes: fields may be in double quotes. Otherwise quotes are ordinary bytes, and each line is a
         row.
+    escape: one byte, such as "\\\\": what follows it is part of the field.
+    comment: lines before the header that begin so are kept in front of the output.
 
     Raises xxl.Error.
 
@@ -336,6 +340,8 @@ def sort_csv(
         separator=os.fsencode(separator),
         header=bool(header),
         quotes=bool(quotes),
+        escape=os.fsencode(escape),
+        comment=os.fsencode(comment),
         verify=bool(verify),
     )
 
@@ -373,6 +379,8 @@ def join_files(
     rejects: Path | None = None,
     max_rejects: int | None = None,
     quotes: bool = True,
+    escape: str = "",
+    comment: str = "",
     suffixes: tuple[str, str] = ("_1", "_2"),
     verify: bool = False,
     memory: Size | None = None,
@@ -398,13 +406,13 @@ def join_files(
         smaller file in memory, and rows come in no particular order.
     presorted: whether both files are sorted, or a pair, one for each file. They are checked.
     layout: the contents of an output row of lines or binary records (--layout).
-    separator: one byte, for lines and CSV.
+    separator: one byte for lines, one to eight for CSV.
     filler: written in place of missing and empty fields, for lines and CSV.
     header: whether the first row of each file is a header, for lines and CSV.
     empty_keys_match: if False, empty fields match nothing, as NULL in SQL.
     nulls: for CSV and TSV, texts of fields that count as empty, such as ["NA"].
     ignore_case, zero_terminated: for lines.
-    malformed, rejects, max_rejects, quotes: for CSV, see xxl.sort_csv.
+    malformed, rejects, max_rejects, quotes, escape, comment: for CSV, see xxl.sort_csv.
     suffixes: suffixes of CSV column names that both sides have.
     memory, scratch, threads, progress: see xxl.sort.
     verify, scratch_compress, device, gpus, gpu_memory: see xxl.sort_file.
@@ -451,6 +459,8 @@ def join_files(
         rejects=b"" if rejects is None else os.fsencode(rejects),
         max_rejects=counted(max_rejects, "max_rejects", 0),
         quotes=bool(quotes),
+        escape=os.fsencode(escape),
+        comment=os.fsencode(comment),
         suffixes=_pair(suffixes, "suffixes"),
         verify=bool(verify),
     )
