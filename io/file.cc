@@ -369,6 +369,11 @@ void File::reserve(std::uint64_t offset, std::uint64_t bytes) {
   if (error != 0) throw_cannot_reserve(error, *this, bytes);
 }
 
+bool File::give_back(std::uint64_t offset, std::uint64_t bytes) {
+  return fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                   static_cast<off_t>(bytes)) == 0;
+}
+
 void File::suspend() {
   ::close(std::exchange(fd_, -1));
 }

@@ -105,6 +105,9 @@ class File {
   // Throws Error{no_space} saying how much was asked for. On a file system without fallocate the
   // file is only extended, and free space checked with statvfs.
   void reserve(std::uint64_t offset, std::uint64_t bytes);
+  // Gives the disk space of bytes [offset, offset + bytes) back: they read as zeros. False where the
+  // file system cannot.
+  bool give_back(std::uint64_t offset, std::uint64_t bytes);
 
   // Closes the descriptor of a file that is written, until resume() with another one of it. No
   // transfer may be under way.

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <condition_variable>
+#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "base/units.h"
 
 namespace xxl::io {
@@ -16,6 +19,12 @@ namespace {
 
 // Blocks of the fastest disk in one turn of the permutation when speeds differ.
 constexpr double kWeightSteps = 8;
+
+// Released space goes back in so many pieces, unless they are too small or too large: a run that is
+// read keeps up to one of them.
+constexpr std::uint64_t kPieces = 4096;
+constexpr std::uint64_t kMinPieceBytes = 256 * kKiB;
+constexpr std::uint64_t kMaxPieceBytes = 64 * kMiB;
 
 // The set of free slots of one disk: one bit a slot, and above it one bit for each word of 64 slots
 // that has a free one. Finding the lowest free slot looks at 1/4096 of the slots at worst.
@@ -94,6 +103,10 @@ void ScratchSpace::reserve(unsigned, File& file, std::uint64_t offset, std::uint
   file.reserve(offset, bytes);
 }
 
+bool ScratchSpace::give_back(unsigned, File& file, std::uint64_t offset, std::uint64_t bytes) {
+  return file.give_back(offset, bytes);
+}
+
 struct ScratchStore::Disk {
   std::string directory;
   File file;
@@ -101,6 +114,22 @@ struct ScratchStore::Disk {
   unsigned turns = 1;  // in one turn of the permutation
   SlotSet free;
   std::uint64_t allocated_slots = 0;
+  std::vector<std::uint32_t> used;  // slots of each piece, once released space goes back
+};
+
+// What goes back to the file system. With the lock of the store, but for the thread.
+struct ScratchStore::Returning {
+  struct Piece {
+    unsigned disk;
+    std::uint64_t number;
+  };
+
+  std::uint64_t slots;        // of a piece
+  std::deque<Piece> waiting;  // nothing in them is in use
+  bool busy = false;          // with one
+  bool ended = false;
+  std::condition_variable changed;
+  Thread thread;
 };
 
 ScratchStore::ScratchStore(std::vector<std::string> directories, std::size_t block_bytes,
@@ -131,6 +160,14 @@ ScratchStore::ScratchStore(std::vector<File> files, std::size_t block_bytes)
 }
 
 ScratchStore::~ScratchStore() {
+  if (returning_ != nullptr) {
+    {
+      std::lock_guard lock(mutex_);
+      returning_->ended = true;
+    }
+    returning_->changed.notify_all();
+    returning_->thread.join();
+  }
   if (counted_in_ != nullptr) *counted_in_ -= slots_in_use_ * block_bytes_;
 }
 
@@ -156,6 +193,7 @@ ScratchPlace ScratchStore::allocate(ScratchStripe& stripe) {
 }
 
 ScratchPlace ScratchStore::allocate_one(ScratchStripe& stripe) {
+  XXL_CHECK(returning_ == nullptr);
   if (slots_in_use_ == slots_) {
     grow();
   }
@@ -196,9 +234,72 @@ void ScratchStore::release(ScratchPlace place) {
   for (std::uint32_t slot = place.slot; slot < place.slot + place.slots; ++slot) {
     XXL_CHECK(!free.contains(slot));
     free.insert(slot);
+    if (returning_ == nullptr) continue;
+    const std::uint64_t piece = slot / returning_->slots;
+    if (--disks_[place.disk].used[piece] > 0) continue;
+    returning_->waiting.push_back({place.disk, piece});
+    returning_->changed.notify_all();
   }
   slots_in_use_ -= place.slots;
   if (counted_in_ != nullptr) *counted_in_ -= place.slots * block_bytes_;
+}
+
+void ScratchStore::give_back_released() {
+  std::lock_guard lock(mutex_);
+  XXL_CHECK(returning_ == nullptr);
+  returning_ = std::make_unique<Returning>();
+  const std::uint64_t bytes =
+      std::clamp(slots_ * block_bytes_ / kPieces, kMinPieceBytes, kMaxPieceBytes);
+  const std::uint64_t slots = ceil_div<std::uint64_t>(bytes, block_bytes_);
+  returning_->slots = slots;
+  for (unsigned d = 0; d < disks(); ++d) {
+    Disk& disk = disks_[d];
+    disk.used.resize(ceil_div<std::uint64_t>(disk.free.capacity(), slots));
+    for (std::uint64_t slot = 0; slot < disk.free.capacity(); ++slot) {
+      disk.used[slot / slots] += disk.free.contains(slot) ? 0 : 1;
+    }
+    for (std::uint64_t piece = 0; piece < disk.used.size(); ++piece) {
+      if (disk.used[piece] == 0) returning_->waiting.push_back({d, piece});
+    }
+  }
+  returning_->thread = Thread::try_start([this, &all = *returning_] {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      all.changed.wait(lock, [&] { return all.ended || !all.waiting.empty(); });
+      if (all.ended) return;
+      give_back_piece(lock);
+    }
+  });
+}
+
+// Without the lock, while the file system is at it.
+void ScratchStore::give_back_piece(std::unique_lock<std::mutex>& lock) {
+  Returning& all = *returning_;
+  const Returning::Piece piece = all.waiting.front();
+  all.waiting.pop_front();
+  Disk& disk = disks_[piece.disk];
+  const std::uint64_t first = piece.number * all.slots;
+  const std::uint64_t slots = std::min(all.slots, disk.free.capacity() - first);
+  all.busy = true;
+  lock.unlock();
+  const bool can =
+      space_->give_back(piece.disk, disk.file, first * block_bytes_, slots * block_bytes_);
+  lock.lock();
+  all.busy = false;
+  if (!can) all.ended = true;  // the file system takes it back at the end
+  all.changed.notify_all();
+}
+
+bool ScratchStore::wait_until_given_back() {
+  std::unique_lock lock(mutex_);
+  const auto is_under_way = [&all = returning_] {
+    return all != nullptr && !all->ended && (all->busy || !all->waiting.empty());
+  };
+  if (!is_under_way()) return false;
+  while (is_under_way()) {
+    returning_->thread ? returning_->changed.wait(lock) : give_back_piece(lock);
+  }
+  return true;
 }
 
 const File& ScratchStore::file(ScratchPlace place) const {

@@ -50,6 +50,8 @@ class ScratchSpace {
   virtual std::uint64_t free_bytes(unsigned disk, const std::string& directory) const;
   // As File::reserve.
   virtual void reserve(unsigned disk, File& file, std::uint64_t offset, std::uint64_t bytes);
+  // As File::give_back.
+  virtual bool give_back(unsigned disk, File& file, std::uint64_t offset, std::uint64_t bytes);
 };
 
 // The state of one run's allocation: which disks its blocks go to, and whose turn it is.
@@ -108,6 +110,13 @@ class ScratchStore {
   // Frees all slots of `place`. They are used again by a later allocate().
   void release(ScratchPlace place);
 
+  // After the last allocate(): from now on, what is released goes back to the file system, some MiB
+  // at a time, by a thread of the store. So space is there for the output, and the end of the store
+  // does not wait until the file system has taken back all of it.
+  void give_back_released();
+  // Waits until what has been released is given back. False if nothing was under way.
+  bool wait_until_given_back();
+
   const File& file(ScratchPlace place) const;
   // Place of the block in its file, in bytes.
   std::uint64_t offset(ScratchPlace place) const {
@@ -125,6 +134,7 @@ class ScratchStore {
 
  private:
   struct Disk;
+  struct Returning;
 
   // Of one of the counts below, read with the lock.
   std::uint64_t bytes_of(const std::uint64_t& slots) const {
@@ -138,6 +148,7 @@ class ScratchStore {
                                          const std::vector<std::uint64_t>& limit) const;
   void grow();
   void add_slots(std::uint64_t slots);
+  void give_back_piece(std::unique_lock<std::mutex>& lock);
   [[noreturn]] void throw_no_space(std::uint64_t wanted_bytes, const std::string& refusal) const;
 
   std::size_t block_bytes_;
@@ -150,6 +161,7 @@ class ScratchStore {
   std::uint64_t slots_in_use_ = 0;
   std::uint64_t peak_slots_ = 0;
   std::atomic<std::uint64_t>* counted_in_ = nullptr;
+  std::unique_ptr<Returning> returning_;  // last: its thread uses the rest
 };
 
 }  // namespace xxl::io

@@ -3,21 +3,15 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/units.h"
 
 namespace xxl {
-namespace {
-
-constexpr std::uint64_t kMaxReserveBytes = 256 * kMiB;
-
-}  // namespace
 
 void GrowingFile::reserve_up_to(std::uint64_t end) {
   if (end <= reserved_bytes_) return;
   const std::uint64_t needed = end - reserved_bytes_;
   const std::uint64_t room = most_bytes_ - std::min(most_bytes_, reserved_bytes_);
   // As much again: what is reserved for many small files is at most twice their size.
-  std::uint64_t step = std::max(needed, std::min({reserved_bytes_, kMaxReserveBytes, room}));
+  std::uint64_t step = std::max(needed, std::min({reserved_bytes_, most_step_, room}));
   try {
     reserve_(reserved_bytes_, step);
   } catch (const Error& error) {

@@ -5,6 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include "base/units.h"
+
 namespace xxl {
 
 // One thread at a time.
@@ -13,10 +15,17 @@ class GrowingFile {
   // Reserves [offset, offset + bytes); throws Error{no_space}.
   using Reserve = std::function<void(std::uint64_t offset, std::uint64_t bytes)>;
 
-  // `reserved`: what is reserved already. `most`: the file will not be larger.
+  static constexpr std::uint64_t kMaxStepBytes = 256 * kMiB;
+
+  // `reserved`: what is reserved already. `most`: the file will not be larger. `most_step`: no more
+  // is reserved ahead.
   explicit GrowingFile(Reserve reserve, std::uint64_t reserved = 0,
-                       std::uint64_t most = ~std::uint64_t{0})
-      : reserve_(std::move(reserve)), reserved_bytes_(reserved), most_bytes_(most) {}
+                       std::uint64_t most = ~std::uint64_t{0},
+                       std::uint64_t most_step = kMaxStepBytes)
+      : reserve_(std::move(reserve)),
+        reserved_bytes_(reserved),
+        most_bytes_(most),
+        most_step_(most_step) {}
 
   // Makes sure that there is space for `end` bytes: in growing steps, or if a disk has no room for
   // one, just as much as is needed. Throws Error{no_space}.
@@ -26,6 +35,7 @@ class GrowingFile {
   Reserve reserve_;
   std::uint64_t reserved_bytes_;
   std::uint64_t most_bytes_;
+  std::uint64_t most_step_;
 };
 
 }  // namespace xxl

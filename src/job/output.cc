@@ -1,5 +1,7 @@
 #include "job/output.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -21,6 +23,12 @@ constexpr std::uint64_t kLeastAlignedBytes = 64 * kKiB;
 
 constexpr std::size_t kMaxPackedBlockBytes = kMiB;
 
+// Of an output that follows scratch, what is reserved at once: scratch is given back in pieces, and
+// a little late. The rest is reserved in steps.
+constexpr std::uint64_t kReservedPart = 16;
+constexpr std::uint64_t kStepsAfterScratch = 64;
+constexpr std::uint64_t kMinStepBytes = kMiB;
+
 bool is_file_path(const std::string& path) {
   return path != "-" && io::OutputFile::is_replaceable(path);
 }
@@ -32,8 +40,8 @@ std::size_t most_kept_bytes(std::size_t block_bytes, unsigned threads) {
 
 }  // namespace
 
-Output::Output(const JobOptions& options, std::uint64_t bytes)
-    : options_(options), codec_(options.output_codec()) {
+Output::Output(const JobOptions& options, std::uint64_t bytes, bool follows_scratch)
+    : options_(options), codec_(options.output_codec()), follows_scratch_(follows_scratch) {
   const std::string& path = options.output;
   if (options.output_caller != nullptr) {
     stream_ = io::File::of_caller(*options.output_caller, path);
@@ -53,11 +61,28 @@ void Output::open_file(std::uint64_t bytes) {
   if (options_.verify) file_->prepare_to_verify();
   if (codec_ != Codec::none) return;  // the size is unknown
   bytes = round_up<std::uint64_t>(bytes, kSectorBytes);
-  space_.emplace([this](std::uint64_t at, std::uint64_t more) { file_->reserve(at, more); }, bytes);
   if (file_->file().is_in_memory()) {
     reserve_beside([this, bytes] { file_->reserve(0, bytes); }, bytes);
   }
-  if (!reserving_) file_->reserve(0, bytes);
+  const std::uint64_t now = reserving_ ? bytes : bytes - bytes_after_scratch(bytes);
+  const std::uint64_t most_step =
+      now == bytes ? GrowingFile::kMaxStepBytes
+                   : std::clamp<std::uint64_t>(bytes / kStepsAfterScratch, kMinStepBytes,
+                                               GrowingFile::kMaxStepBytes);
+  space_.emplace([this](std::uint64_t at, std::uint64_t more) { file_->reserve(at, more); }, now,
+                 ~std::uint64_t{0}, most_step);
+  if (!reserving_) file_->reserve(0, now);
+}
+
+// How many of `bytes` scratch will have given back on the same device, for certain.
+std::uint64_t Output::bytes_after_scratch(std::uint64_t bytes) const {
+  if (!follows_scratch_) return 0;
+  const auto here = std::ranges::count_if(options_.scratch_dirs, [this](const std::string& path) {
+    struct stat status;
+    return stat(path.c_str(), &status) == 0 && status.st_dev == file_->file().device();
+  });
+  const std::uint64_t share = (bytes - bytes / kReservedPart) / options_.scratch_dirs.size();
+  return round_down<std::uint64_t>(share * static_cast<std::uint64_t>(here), kSectorBytes);
 }
 
 void Output::open_parts(std::uint64_t bytes) {
@@ -105,7 +130,14 @@ void Output::finish_reserving() {
 void Output::reserve_up_to(std::uint64_t end) {
   std::lock_guard lock(mutex_);
   finish_reserving();
-  space_->reserve_up_to(end);
+  for (;;) {
+    try {
+      return space_->reserve_up_to(end);
+    } catch (const Error& error) {
+      const bool is_full = error.code() == ErrorCode::no_space;
+      if (!is_full || scratch_ == nullptr || !scratch_->wait_until_given_back()) throw;
+    }
+  }
 }
 
 std::uint64_t Output::free_bytes() const {

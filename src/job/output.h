@@ -18,6 +18,7 @@
 #include "io/io_queue.h"
 #include "io/output_file.h"
 #include "io/read_back.h"
+#include "io/scratch_store.h"
 #include "job/growing_file.h"
 #include "job/job.h"
 #include "job/part_files.h"
@@ -32,8 +33,10 @@ class Output {
  public:
   // The output of `options`, which must outlive it: "-" is standard output; a device or pipe is
   // written as a stream. Reserves `bytes` for a file. One of the scratch directories is used if a
-  // file is written in place. Throws Error.
-  Output(const JobOptions& options, std::uint64_t bytes);
+  // file is written in place. `follows_scratch`: scratch will hold as much, and is given back while
+  // this is written. What is on the same device then is the file's space, and not reserved before.
+  // Throws Error.
+  Output(const JobOptions& options, std::uint64_t bytes, bool follows_scratch = false);
 
   bool is_file() const { return file_ != nullptr; }
   // It appears at the end: until then a job may start again.
@@ -41,6 +44,8 @@ class Output {
   bool in_parts() const { return part_files_ != nullptr; }
   bool is_parts_in_memory() const { return in_parts() && part_files_->is_in_memory(); }
   bool is_compressed() const { return codec_ != Codec::none; }
+  // Where it lacks space from now on, it waits for what `scratch`, unless null, gives back.
+  void take_space_of(io::ScratchStore* scratch) { scratch_ = scratch; }
   // Free bytes where the file will be.
   std::uint64_t free_bytes() const;
 
@@ -81,6 +86,7 @@ class Output {
  private:
   void open_file(std::uint64_t bytes);
   void open_parts(std::uint64_t bytes);
+  std::uint64_t bytes_after_scratch(std::uint64_t bytes) const;
   void reserve_beside(std::function<void()> reserve, std::uint64_t bytes);
   // Waits until the space that is being reserved has been. Throws Error{no_space}.
   void finish_reserving();
@@ -92,6 +98,8 @@ class Output {
 
   const JobOptions& options_;
   const Codec codec_;
+  const bool follows_scratch_;
+  io::ScratchStore* scratch_ = nullptr;
   std::shared_ptr<io::OutputFile> file_;
   std::unique_ptr<PartFiles> part_files_;
   std::unique_ptr<OutputParts> parts_;

@@ -35,6 +35,7 @@ struct CellWorkspace {
 struct MergeSide {
   const KeyExtractor* keys;
   GeneralScratch* scratch;  // the scratch of its runs; null if none is there
+  bool releases = false;    // the places of blocks are freed: they will not be read again
 };
 
 // A block that is in memory, or on its way there.
@@ -50,7 +51,8 @@ struct MergeBlock {
   std::uint32_t source;
   std::uint32_t index;
   CellRange cells;
-  std::uint32_t users = 0;  // cells that still have to read it
+  std::uint32_t users = 0;       // cells that still have to read it from memory
+  std::uint32_t cells_left = 0;  // that are not done
   std::unique_ptr<LoadedBlock> loaded;
 };
 
@@ -92,6 +94,11 @@ class CellContents {
   GeneralRun& run_of(const MergeBlock& block) const { return *sources_[block.source].run; }
   GeneralScratch& scratch_of(const MergeBlock& block) const {
     return *side_of(sources_[block.source]).scratch;
+  }
+  // It will not be read again.
+  void release(const MergeBlock& block) const {
+    const MergeSide& side = side_of(sources_[block.source]);
+    if (side.releases) side.scratch->release(run_of(block), block.index);
   }
   // Of its records; of the buffer that it is read to.
   std::size_t bytes_of(const MergeBlock& block) const {

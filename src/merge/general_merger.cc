@@ -74,6 +74,7 @@ void GeneralMerger::plan_fetches(std::size_t held) {
   needed_.reserve(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     MergeBlock& block = blocks[i];
+    block.cells_left = block.cells.last - block.cells.first + 1;
     for (std::uint32_t cell = block.cells.first; cell <= block.cells.last; ++cell) {
       if (cell_[cell].kind != CellKind::sorted) continue;
       ++block.users;
@@ -256,13 +257,12 @@ void GeneralMerger::merge_cell(std::size_t cell, unsigned thread) {
 
 void GeneralMerger::cell_done(std::size_t cell) {
   monitor_.change([&] {
-    if (cell_[cell].kind == CellKind::sorted) {
-      contents_.for_blocks_of(cell, [this](MergeBlock& block) {
-        if (--block.users == 0) give_back(block);
-      });
-    } else {
-      ++streamed_done_;
-    }
+    const bool is_sorted = cell_[cell].kind == CellKind::sorted;
+    contents_.for_blocks_of(cell, [&](MergeBlock& block) {
+      if (is_sorted && --block.users == 0) give_back(block);
+      if (--block.cells_left == 0) contents_.release(block);
+    });
+    if (!is_sorted) ++streamed_done_;
     ++cells_done_;
   });
   advance();

@@ -66,7 +66,9 @@ void FixedSorting::plan_again(const FixedSortOptions& options,
 
 void FixedSorting::open() {
   check_parts(options_, true);
-  output_ = std::make_unique<Output>(options_, most_output_bytes());
+  const bool follows_scratch =
+      report_.plan.scratch_bytes > 0 && !options_.merge_only && !options_.repeatable;
+  output_ = std::make_unique<Output>(options_, most_output_bytes(), follows_scratch);
   set_up();
 }
 
@@ -451,13 +453,18 @@ void FixedSorting::merge(const std::vector<Run>& runs, Run* target, WaitTimes& w
   for (const Run& run : runs) {
     if (run.file != nullptr) run.file->open();
   }
+  const bool stays = target == nullptr && options_.repeatable;
+  if (target == nullptr && !stays && scratch_) {
+    scratch_->give_back_released();
+    output_->take_space_of(scratch_.get());
+  }
   const ChunkSorter* const keeper = input_sorting_ != nullptr ? &input_sorting_->sorter() : nullptr;
   OutputRules output_rules = rules(target == nullptr, target == nullptr);
   if (target == nullptr) {
     output_rules.parts = cut_parts((bytes_of(runs) + kept_bytes()) / run_layout().record_bytes());
   }
   RunMerge merge({run_layout(), geometry_, output_rules, *io_, *workers_, mailbox_, scratch_.get(),
-                  packer(), keeper, target == nullptr && options_.repeatable},
+                  packer(), keeper, stays},
                  region_, runs, block_bytes,
                  [&](io::BufferPool& buffers) -> std::unique_ptr<BlockSink> {
                    if (target == nullptr)

@@ -7,10 +7,10 @@
 
 namespace xxl {
 
-void GeneralDestination::open(bool is_known, std::uint64_t bytes) {
+void GeneralDestination::open(bool is_known, std::uint64_t bytes, bool follows_scratch) {
   if (shared_output() != nullptr) return;
   check_parts(job_, is_known);
-  output_ = std::make_unique<Output>(job_, bytes);
+  output_ = std::make_unique<Output>(job_, bytes, follows_scratch);
 }
 
 GeneralOutput& GeneralDestination::begin(std::uint64_t bytes, PartKey key, std::size_t record_bytes,

@@ -28,8 +28,12 @@ class GeneralDestination {
       : job_(job), shared_(shared), monitor_(monitor) {}
 
   // Before anything is read: reserves `bytes`. `is_known`: what the output takes will be known when
-  // writing begins, as a number of parts needs. Throws Error.
-  void open(bool is_known, std::uint64_t bytes);
+  // writing begins, as a number of parts needs. `follows_scratch`: as Output. Throws Error.
+  void open(bool is_known, std::uint64_t bytes, bool follows_scratch = false);
+  // As Output.
+  void take_space_of(io::ScratchStore* scratch) {
+    if (output_ != nullptr) output_->take_space_of(scratch);
+  }
   // False if something may have been seen of it before the end.
   bool appears_at_end() const { return output_ == nullptr || output_->appears_at_end(); }
   // If it is cut into parts in memory, from how many places `bytes`, all of them from `runs` in

@@ -92,6 +92,8 @@ class GeneralSorting final : public CallerSort {
   std::uint64_t joined_needed(std::size_t longest);
   void form_runs();
   void begin_output(std::uint64_t bytes);
+  // Nobody reads the runs again, or on other ranks.
+  bool merges_once() const { return options_.shared == nullptr && !options_.repeatable; }
   void merge_formed();
   void write_sorted(GeneralOffload& offload, std::uint64_t record_bytes);
   void merge_shared(BlockMemory& blocks);
@@ -231,7 +233,8 @@ void GeneralSorting::open() {
   const bool is_whole = inputs_.size_known && !options_.skip && !options_.limit &&
                         !options_.has_groups() && options_.output_codec() == Codec::none;
   destination_.open(!options_.merge_only || inputs_.size_known,
-                    is_whole ? inputs_.bytes + inputs_.files.size() : 0);
+                    is_whole ? inputs_.bytes + inputs_.files.size() : 0,
+                    !options_.merge_only && !memory_.holds_input() && merges_once());
   io_ = open_io(options_, {}, is_little_);
   report_.plan.backend = is_little_ ? "inline" : io_->backend_name();
   workers_ = std::make_unique<Workers>(
@@ -367,6 +370,7 @@ void GeneralSorting::merge_formed() {
   report_.passes = reducer.passes() + (any ? 1 : 0);
   report_.merge_degree = sources_.size();
   give_back_free_memory();
+  if (merges_once()) destination_.take_space_of(scratch_->give_back_released());
   begin_output(formation_->output_bytes());
   const std::uint64_t bytes = cell_bytes(input_hash_.records, record_bytes, memory_);
   if (const std::size_t streams = part_streams(bytes); streams > 1) {
@@ -375,7 +379,8 @@ void GeneralSorting::merge_formed() {
              merges_by_cells(sources_, record_bytes / bytes, memory_.geometry().table_bytes)) {
     merge_cells(bytes, blocks);
   } else {
-    write_merge(cursors_of(sources_, scratch_->opened(), blocks));
+    write_merge(
+        cursors_of(sources_, scratch_->opened(), blocks, RunReading{.releases = merges_once()}));
   }
   destination_.text().finish();
   meter_.end("merge");
@@ -428,8 +433,9 @@ void GeneralSorting::merge_cells(std::uint64_t cell_bytes, BlockMemory& blocks,
   const GeneralMergeOptions merge{options_.output_syntax(), emit_rules(options_, *keys_),
                                   options_.dropped_bytes(), &stopped_};
   CellEmitter emitter(merge, destination_.text(), destination_.tickets(), monitor_);
-  GeneralMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened()}}, cell_bytes,
-                       memory_.workspaces(), blocks, emitter, *workers_, monitor_, range);
+  GeneralMerger merger(sources_, {MergeSide{keys_.get(), scratch_->opened(), merges_once()}},
+                       cell_bytes, memory_.workspaces(), blocks, emitter, *workers_, monitor_,
+                       range);
   merger.run([this](std::uint64_t bytes) { meter_.advance(bytes); });
   totals_ += emitter.totals();
 }

@@ -31,6 +31,11 @@ class LazyScratch {
   // Null if it is not open. Only while no other thread may open it.
   GeneralScratch* opened() { return scratch_.get(); }
   const io::ScratchStore* store() const { return store_.get(); }
+  // After the last block has been written: see ScratchStore. Returns it; null if it is not open.
+  io::ScratchStore* give_back_released() {
+    if (store_) store_->give_back_released();
+    return store_.get();
+  }
 
  private:
   void reserve_for_sort();

@@ -397,9 +397,13 @@ void GeneralJoining::join_cells(std::vector<MergeSource> sources, std::uint64_t 
   set_rules();
   open_sink();
   CellJoiner joiner(rules_, output_, tickets_, *group_, monitor_);
+  const bool releases = options_.shared == nullptr;
+  for (GeneralJoinSide& side : sides_) {
+    if (releases) side.scratch().give_back_released();
+  }
   GeneralMerger merger(std::move(sources),
-                       {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened()},
-                        MergeSide{&sides_[1].keys(), sides_[1].scratch().opened()}},
+                       {MergeSide{&sides_[0].keys(), sides_[0].scratch().opened(), releases},
+                        MergeSide{&sides_[1].keys(), sides_[1].scratch().opened(), releases}},
                        cell_bytes, memory().workspaces(), blocks, joiner, *workers_, monitor_,
                        range);
   merger.run([this](std::uint64_t done) { meter_.advance(done); });

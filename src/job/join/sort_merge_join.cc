@@ -347,6 +347,7 @@ std::unique_ptr<JoinSource> SortMergeJoin::make_source(JoinSide which,
     FixedSorting& sorting = *side.sorting;
     OutputRules rules;
     rules.hash_output = false;
+    if (sorting.scratch() != nullptr) sorting.scratch()->give_back_released();
     return std::make_unique<MergedSource>(
         RunMergeContext{*side.layout, sorting.geometry(), rules, *io_, *workers_, mailbox_,
                         sorting.scratch(), sorting.packer()},
