@@ -114,7 +114,7 @@ struct ScratchStore::Disk {
   unsigned turns = 1;  // in one turn of the permutation
   SlotSet free;
   std::uint64_t allocated_slots = 0;
-  std::vector<std::uint32_t> used;  // slots of each piece, once released space goes back
+  std::vector<std::uint32_t> used{};  // slots of each piece, once released space goes back
 };
 
 // What goes back to the file system. With the lock of the store, but for the thread.

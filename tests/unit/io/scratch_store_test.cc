@@ -41,7 +41,15 @@ class PlayedSpace : public ScratchSpace {
     free_[device_of_[disk]] -= bytes;
     reserved_[disk] += bytes;
   }
+  bool give_back(unsigned disk, File&, std::uint64_t offset, std::uint64_t bytes) override {
+    for (std::uint64_t at = offset; at < offset + bytes; at += kBlock) {
+      EXPECT_TRUE(given_back_[disk].insert(at).second) << at;
+    }
+    return can_give_back_;
+  }
 
+  std::map<unsigned, std::set<std::uint64_t>> given_back_;  // blocks
+  bool can_give_back_ = true;
   std::vector<std::uint64_t> free_;
   std::vector<unsigned> device_of_;
   std::map<unsigned, std::uint64_t> reserved_;
@@ -307,6 +315,40 @@ TEST(ScratchStoreFiles, an_impossible_reservation_names_the_directory) {
     EXPECT_EQ(error.code(), ErrorCode::no_space);
     EXPECT_NE(std::string(error.what()).find("128 TiB"), std::string::npos) << error.what();
   }
+}
+
+TEST_F(ScratchStoreTest, what_is_released_goes_back_to_the_file_system_in_pieces) {
+  make({kPlenty, kPlenty});
+  store_->reserve(6000 * kBlock);
+  const std::vector<ScratchPlace> first = allocate_run(2000), second = allocate_run(2000);
+  store_->give_back_released();
+  store_->wait_until_given_back();
+  EXPECT_EQ(space_->given_back_[0].size(), 1000u);  // was not in use
+  std::vector<ScratchPlace> kept;                   // one of each 100 on its disk
+  for (const ScratchPlace& place : first) {
+    place.slot % 100 == 0 ? kept.push_back(place) : store_->release(place);
+  }
+  store_->wait_until_given_back();
+  for (unsigned d = 0; d < 2; ++d) EXPECT_EQ(space_->given_back_[d].size(), 1000u + 1000u - 10 * 4);
+  for (const ScratchPlace& place : kept) store_->release(place);
+  for (const ScratchPlace& place : second) store_->release(place);
+  store_->wait_until_given_back();
+  EXPECT_FALSE(store_->wait_until_given_back());
+  for (unsigned d = 0; d < 2; ++d) EXPECT_EQ(space_->given_back_[d].size(), 3000u);
+  EXPECT_EQ(store_->bytes_in_use(), 0u);
+}
+
+TEST_F(ScratchStoreTest, a_file_system_that_cannot_give_back_is_not_asked_again) {
+  make({kPlenty});
+  store_->reserve(100 * kBlock);
+  const std::vector<ScratchPlace> run = allocate_run(50);
+  space_->can_give_back_ = false;
+  store_->give_back_released();
+  store_->wait_until_given_back();
+  const std::size_t asked = space_->given_back_[0].size();
+  for (const ScratchPlace& place : run) store_->release(place);
+  EXPECT_FALSE(store_->wait_until_given_back());
+  EXPECT_EQ(space_->given_back_[0].size(), asked);
 }
 
 }  // namespace
