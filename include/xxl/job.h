@@ -112,7 +112,7 @@ struct RowFaults {
                                // fields than the first row
   std::string first_fault;     // file, line and fault of the first such row
   std::uint64_t comments = 0;  // comment lines left out: those of all inputs but the first
-  std::vector<std::string> missing_members;  // of JSON lines: that the job needs and no line has
+  std::vector<std::string> missing_members{};  // of JSON lines: that the job needs and no line has
 };
 
 // Work of the GPUs of a job.

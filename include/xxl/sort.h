@@ -118,7 +118,7 @@ struct OrderCheck {
   std::uint64_t record = 0;  // number of the first record out of order, from 0
   std::uint64_t offset = 0;  // its place in the file in bytes, for fixed-size records
   std::string text;          // the record, for lines and rows
-  std::vector<std::string> missing_members;  // RowFaults::missing_members, if in order
+  std::vector<std::string> missing_members{};  // RowFaults::missing_members, if in order
 };
 
 // The plan of sort_files. Throws Error for bad options, missing files, a file without a whole

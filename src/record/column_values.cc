@@ -243,15 +243,16 @@ ColumnValues::ColumnValues(CsvType type, std::string_view format,
 }
 
 bool ColumnValues::is_empty(const FieldSpan& field) const {
-  const bool may_be_empty = type_ == CsvType::value && field.quoted;
-  const auto is_null = [this, may_be_empty](std::string_view text) {
-    return (text.empty() && !may_be_empty) ||
-           std::find(nulls_.begin(), nulls_.end(), text) != nulls_.end();
+  const auto text_of = [this](std::string_view value) {
+    return is_text_ ? value : trim_blanks(value);
   };
+  const bool may_be_empty = type_ == CsvType::value && field.quoted;
+  if (nulls_.empty()) return !may_be_empty && text_of(field.content).empty();
   std::string room;
-  const bool as_written = nulls_.empty() || field.escape != '\0';  // \N is not N
-  const std::string_view value = as_written ? field.content : field.value(room);
-  return is_null(is_text_ ? value : trim_blanks(value));
+  const bool as_written = field.escape != '\0';  // \N is not N
+  const std::string_view text = text_of(as_written ? field.content : field.value(room));
+  return (text.empty() && !may_be_empty) ||
+         std::find(nulls_.begin(), nulls_.end(), text) != nulls_.end();
 }
 
 std::optional<Decimal> ColumnValues::number_in(std::string_view content) const {
