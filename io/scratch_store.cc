@@ -22,7 +22,7 @@ constexpr double kWeightSteps = 8;
 
 // Released space goes back in so many pieces, unless they are too small or too large: a run that is
 // read keeps up to one of them.
-constexpr std::uint64_t kPieces = 4096;
+constexpr std::uint64_t kPieces = 256;
 constexpr std::uint64_t kMinPieceBytes = 256 * kKiB;
 constexpr std::uint64_t kMaxPieceBytes = 64 * kMiB;
 
