@@ -27,7 +27,7 @@ int run_stand_in_valsort(std::span<const std::string> arguments);
 int run_probe(const ParsedOptions& options);
 int run_info(const ParsedOptions& options);
 
-// What --record may be beside binary records, for messages.
+// What --format may be beside binary records, for messages.
 inline constexpr std::string_view kOtherRecords = "lines, csv, tsv, jsonl, parquet, arrow, ";
 
 // Options that several commands have.

@@ -286,6 +286,7 @@ std::span<const OtherName> other_names() {
 }
 
 bool has_word(std::string_view words, std::string_view word) {
+  if (word.find(' ') != word.npos) return false;
   return (" " + std::string(words) + " ").find(" " + std::string(word) + " ") != std::string::npos;
 }
 

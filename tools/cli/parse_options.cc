@@ -5,7 +5,6 @@
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <cstdlib>
-#include <sstream>
 #include <utility>
 
 #include "base/similar.h"
@@ -309,10 +308,7 @@ std::uint64_t ParsedOptions::number(std::string_view key, std::uint64_t fallback
 std::string ParsedOptions::word(std::string_view key, std::string_view fallback) const {
   if (!has(key)) return std::string(fallback);
   std::string given = values(key).back();
-  std::istringstream words{std::string(spec(key).words)};
-  for (std::string word; words >> word;) {
-    if (word == given) return given;
-  }
+  if (has_word(spec(key).words, given)) return given;
   throw_usage(*command_, "invalid argument '" + given + "' for '--" + std::string(key) +
                              "': use one of " + std::string(spec(key).words));
 }

@@ -6,13 +6,19 @@
 #include "base/units.h"
 #include "io/io_queue.h"
 #include "io/open_files.h"
+#include "job/general_sort/file_cursor.h"
+#include "job/general_sort/long_records.h"
+#include "job/order_guess.h"
+#include "job/output.h"
 
 namespace xxl {
 namespace {
 
 constexpr std::size_t kFileBufferBytes = 512 * kKiB;  // of a file, two halves
 constexpr std::size_t kMinFileBufferBytes = 8 * kKiB;
-constexpr std::size_t kJoinedBytesPerFile = 32 * kKiB;  // for records that lie in several buffers
+constexpr std::size_t kJoinedBytes = 32 * kKiB;  // longer records may lie in several buffers
+// More files take longer to be merged than to be sorted, by one thread.
+constexpr std::size_t kMostGuessedFiles = 16;
 
 // A half holds all of a small file.
 std::size_t buffer_bytes(const io::File& file, std::size_t most) {
@@ -25,8 +31,7 @@ std::size_t buffer_bytes(const io::File& file, std::size_t most) {
 
 std::size_t files_at_once(const GeneralSortOptions& options, const Inputs& inputs,
                           const GeneralGeometry& geometry, unsigned threads, bool is_little) {
-  const std::size_t by_memory =
-      geometry.merge_bytes / (2 * kMinFileBufferBytes + kJoinedBytesPerFile);
+  const std::size_t by_memory = geometry.merge_bytes / (2 * kMinFileBufferBytes + kJoinedBytes);
   const std::size_t degree = std::max<std::size_t>(
       2, std::min<std::size_t>(options.batch_size != 0 ? options.batch_size : ~0U, by_memory));
   const std::size_t others = options.scratch_dirs.size() +
@@ -59,6 +64,40 @@ FileMergePlan plan_file_merge(const GeneralGeometry& geometry, std::span<const i
     plan.joined_bytes -= plan.buffer_bytes.back();
   }
   return plan;
+}
+
+std::uint64_t joined_bytes_needed(const GeneralSortOptions& options, Inputs& inputs,
+                                  std::size_t longest) {
+  std::uint64_t needed = 0, before = 0;
+  bool has_stream = false;
+  for (io::File& file : inputs.files) {
+    const RecordLengths::Longest of_file = longest_of(file, options.syntax, options.stop);
+    has_stream |= !file.seekable();
+    if (of_file[0] >= kJoinedBytes) needed += JoinedRecord::memory_bytes(of_file[0]);
+    if (of_file[1] >= kJoinedBytes) before = std::max(before, of_file[1]);
+  }
+  if (has_stream || needed == 0) needed += JoinedRecord::memory_bytes(longest);
+  return needed + (before == 0 ? 0 : JoinedRecord::memory_bytes(before));
+}
+
+bool may_be_sorted(const GeneralSortOptions& options) {
+  const bool may_be_merged = !options.tags.any() || options.tags.kind == RecordTags::Kind::input;
+  if (options.merge_only || !may_be_merged || options.limit || options.keys == nullptr ||
+      options.keys->is_costly_in_full() || options.acceleration == Acceleration::always ||
+      !output_appears_at_end(options)) {
+    return false;
+  }
+  const std::vector<std::string> paths = input_paths(options.inputs);
+  if (paths.size() > kMostGuessedFiles) return false;
+  const auto files =
+      inputs_to_guess(paths, recognize_general(options.syntax, options.compressed_by_suffix));
+  if (!files) return false;
+  std::uint64_t bytes = 0;
+  for (const io::File& file : *files) bytes += file.size();
+  return bytes > options.memory_bytes &&
+         std::all_of(files->begin(), files->end(), [&](const io::File& file) {
+           return looks_sorted(file, options.syntax, *options.keys);
+         });
 }
 
 }  // namespace xxl

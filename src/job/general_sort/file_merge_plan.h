@@ -1,7 +1,8 @@
-// How the memory of sort -m is divided among the files that are merged at once.
+// Merging of sorted files: whether it is tried, and the memory of those that are merged at once.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -25,5 +26,15 @@ struct FileMergePlan {
   std::size_t joined_bytes = 0;           // for records that lie in several buffers
 };
 FileMergePlan plan_file_merge(const GeneralGeometry& geometry, std::span<const io::File> files);
+
+// What is held of merged files at once, in bytes: of each its longest record, and one that was
+// before. Of what cannot be read again only `longest` is known. Reads the files.
+std::uint64_t joined_bytes_needed(const GeneralSortOptions& options, Inputs& inputs,
+                                  std::size_t longest);
+
+// Whether it pays to merge the inputs as if they were sorted: they look sorted, do not fit in
+// memory, and one thread compares their keys as fast as disks deliver; and if they are not, the
+// sort can start again. Not with a limit: what is not read would not be checked.
+bool may_be_sorted(const GeneralSortOptions& options);
 
 }  // namespace xxl

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/machine_limits.h"
 #include "base/units.h"
+#include "job/fixed_sort/plan.h"
 #include "job/general_sort/general_reader.h"
 #include "job/general_sort/stored_records.h"
 #include "job/job_io.h"
@@ -162,6 +163,46 @@ std::optional<GeneralGeometry> geometry_for(GeneralPlanInput input, const LongRe
   }
   input.merged_bytes = needs.merged;
   return plan_general(input);
+}
+
+SortPlan plan_of(const GeneralSortOptions& options, const Inputs& inputs,
+                 const PlannedGeneral& planned, const GeneralMemory& memory, bool is_little) {
+  const GeneralGeometry& geometry = memory.geometry();
+  SortPlan plan;
+  plan.input_bytes = inputs.bytes;
+  plan.input_size_known = inputs.size_known;
+  plan.memory_bytes = options.memory_bytes;
+  plan.sort_memory_bytes = geometry.regions * geometry.region_bytes;
+  plan.block_bytes = geometry.block_bytes;
+  plan.threads = memory.threads();
+  plan.backend = backend_name(options, is_little);
+  plan.record_kind = options.syntax.record_bytes != 0 ? "records"
+                     : options.syntax.rows            ? "rows"
+                                                      : "lines";
+  plan.merge_degree = geometry.merge_degree;
+  if (options.batch_size != 0)
+    plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options.batch_size);
+  plan.no_accelerator = planned.no_accelerator;
+  plan.skip = options.skip;
+  plan.limit = options.limit;
+  plan.expected_runs = geometry.runs;
+  if (planned.accelerator) {
+    const auto run_bytes = std::max<std::uint64_t>(planned.accelerator->chunk_bytes, 1);
+    plan.device = planned.accelerator->description;
+    plan.sort_memory_bytes = run_bytes * planned.accelerator->chunks;
+    plan.expected_runs = inputs.bytes / run_bytes + 1;
+  }
+  if (options.merge_only) {
+    plan.expected_runs = inputs.files.size();
+    plan.passes = 1;
+  } else if (memory.holds_input()) {
+    plan.expected_runs = 1;
+  } else {
+    plan.passes = std::max(1U, merge_passes(plan.expected_runs, plan.merge_degree));
+    if (!planned.accelerator) plan.passes = std::max(plan.passes, geometry.passes);
+    plan.scratch_bytes = memory.scratch_bytes();
+  }
+  return plan;
 }
 
 }  // namespace xxl

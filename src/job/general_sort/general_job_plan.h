@@ -4,11 +4,13 @@
 #include <optional>
 #include <string>
 
+#include "job/general_sort/general_memory.h"
 #include "job/general_sort/general_plan.h"
 #include "job/general_sort/general_sort_options.h"
 #include "job/general_sort/long_records.h"
 #include "job/inputs.h"
 #include "sort/accelerator.h"
+#include "xxl/sort.h"
 
 namespace xxl {
 
@@ -28,5 +30,9 @@ PlannedGeneral plan_general_job(const GeneralSortOptions& options, const Inputs&
 std::optional<GeneralGeometry> geometry_for(const GeneralSortOptions& options, const Inputs& inputs,
                                             const LongRecords& needs);
 std::optional<GeneralGeometry> geometry_for(GeneralPlanInput input, const LongRecords& needs);
+
+// The plan as --explain tells it. `memory`: as it is divided for `planned`.
+SortPlan plan_of(const GeneralSortOptions& options, const Inputs& inputs,
+                 const PlannedGeneral& planned, const GeneralMemory& memory, bool is_little);
 
 }  // namespace xxl

@@ -10,12 +10,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/machine_limits.h"
 #include "base/memory_region.h"
 #include "base/quote.h"
-#include "base/units.h"
 #include "base/workers.h"
-#include "job/fixed_sort/plan.h"
 #include "job/general_sort/cell_size.h"
 #include "job/general_sort/emit_rules.h"
 #include "job/general_sort/file_cursor.h"
@@ -30,7 +27,6 @@
 #include "job/general_sort/shared_job.h"
 #include "job/job_io.h"
 #include "job/job_steps.h"
-#include "job/order_guess.h"
 #include "job/phase_meter.h"
 #include "merge/cell_emitter.h"
 #include "merge/general_merger.h"
@@ -38,16 +34,11 @@
 #include "merge/run_cursor.h"
 #include "merge/spread_merger.h"
 #include "record/descending_record.h"
-#include "run/compressed_bytes.h"
 #include "run/general_output.h"
 #include "run/run_tables.h"
 
 namespace xxl {
 namespace {
-
-constexpr std::size_t kJoinedBytes = 32 * kKiB;  // longer records may lie in several buffers
-// More files take longer to be merged than to be sorted, by one thread.
-constexpr std::size_t kMostGuessedFiles = 16;
 
 // One sort.
 class GeneralSorting final : public CallerSort {
@@ -67,8 +58,7 @@ class GeneralSorting final : public CallerSort {
         planned_(plan_general_job(options, inputs_)),
         memory_(planned_.input, monitor_) {}
 
-  SortPlan plan() const;
-  std::string planned_backend() const { return backend_name(options_, is_little_); }
+  SortPlan plan() const { return plan_of(options_, inputs_, planned_, memory_, is_little_); }
   SortReport run() override { return run_steps(*this); }
   void open();
   void form();
@@ -89,7 +79,6 @@ class GeneralSorting final : public CallerSort {
   void perform(const std::function<void()>& work);
   GeneralSortOptions with_memory(std::uint64_t memory) const;
   bool merges_with(std::uint64_t memory, const LongRecords& needs);
-  std::uint64_t joined_needed(std::size_t longest);
   void form_runs();
   void begin_output(std::uint64_t bytes);
   // Nobody reads the runs again, or on other ranks.
@@ -140,44 +129,6 @@ class GeneralSorting final : public CallerSort {
   std::uint64_t joined_needed_ = 0;  // by these, once that has been found out
   LongRecords needs_;                // of runs that are merged
 };
-
-SortPlan GeneralSorting::plan() const {
-  const GeneralGeometry& geometry = memory_.geometry();
-  SortPlan plan;
-  plan.input_bytes = inputs_.bytes;
-  plan.input_size_known = inputs_.size_known;
-  plan.memory_bytes = options_.memory_bytes;
-  plan.sort_memory_bytes = geometry.regions * geometry.region_bytes;
-  plan.block_bytes = geometry.block_bytes;
-  plan.threads = memory_.threads();
-  plan.record_kind = options_.syntax.record_bytes != 0 ? "records"
-                     : options_.syntax.rows            ? "rows"
-                                                       : "lines";
-  plan.merge_degree = geometry.merge_degree;
-  if (options_.batch_size != 0)
-    plan.merge_degree = std::min<std::uint64_t>(plan.merge_degree, options_.batch_size);
-  plan.no_accelerator = planned_.no_accelerator;
-  plan.skip = options_.skip;
-  plan.limit = options_.limit;
-  plan.expected_runs = geometry.runs;
-  if (planned_.accelerator) {
-    const auto run_bytes = std::max<std::uint64_t>(planned_.accelerator->chunk_bytes, 1);
-    plan.device = planned_.accelerator->description;
-    plan.sort_memory_bytes = run_bytes * planned_.accelerator->chunks;
-    plan.expected_runs = inputs_.bytes / run_bytes + 1;
-  }
-  if (options_.merge_only) {
-    plan.expected_runs = inputs_.files.size();
-    plan.passes = 1;
-  } else if (memory_.holds_input()) {
-    plan.expected_runs = 1;
-  } else {
-    plan.passes = std::max(1U, merge_passes(plan.expected_runs, plan.merge_degree));
-    if (!planned_.accelerator) plan.passes = std::max(plan.passes, geometry.passes);
-    plan.scratch_bytes = memory_.scratch_bytes();
-  }
-  return plan;
-}
 
 void GeneralSorting::take_header(std::size_t input, std::string_view header) {
   const bool is_row = options_.syntax.rows;
@@ -283,27 +234,12 @@ bool GeneralSorting::merges_with(std::uint64_t memory, const LongRecords& needs)
   const GeneralSortOptions options = with_memory(memory);
   const auto geometry = geometry_for(options, inputs_, {});
   if (!geometry || geometry->merge_bytes < needs.merged) return false;
-  if (joined_needed_ == 0) joined_needed_ = joined_needed(needs.longest);
+  if (joined_needed_ == 0) joined_needed_ = joined_bytes_needed(options_, inputs_, needs.longest);
   const std::size_t degree =
       files_at_once(options, inputs_, *geometry, memory_.threads(), is_little_);
   const std::size_t count = group_from(options, inputs_, 0, degree);
   return plan_file_merge(*geometry, std::span(inputs_.files).first(count)).joined_bytes >=
          joined_needed_;
-}
-
-// What is held of merged files at once: of each its longest record, and one that was before. Of
-// what cannot be read again only `longest` is known.
-std::uint64_t GeneralSorting::joined_needed(std::size_t longest) {
-  std::uint64_t needed = 0, before = 0;
-  bool has_stream = false;
-  for (io::File& file : inputs_.files) {
-    const RecordLengths::Longest of_file = longest_of(file, options_.syntax, options_.stop);
-    has_stream |= !file.seekable();
-    if (of_file[0] >= kJoinedBytes) needed += JoinedRecord::memory_bytes(of_file[0]);
-    if (of_file[1] >= kJoinedBytes) before = std::max(before, of_file[1]);
-  }
-  if (has_stream || needed == 0) needed += JoinedRecord::memory_bytes(longest);
-  return needed + (before == 0 ? 0 : JoinedRecord::memory_bytes(before));
 }
 
 void GeneralSorting::form() {
@@ -614,30 +550,6 @@ void GeneralSorting::check_output(const MultisetHash& written, const MultisetHas
   }
 }
 
-// Whether it pays to merge the inputs as if they were sorted: they look sorted, do not fit in
-// memory, and one thread compares their keys as fast as disks deliver; and if they are not, the
-// sort can start again. Not with a limit: what is not read would not be checked.
-bool may_be_sorted(const GeneralSortOptions& options) {
-  const bool may_be_merged = !options.tags.any() || options.tags.kind == RecordTags::Kind::input;
-  if (options.merge_only || !may_be_merged || options.limit || options.keys == nullptr ||
-      options.keys->is_costly_in_full() || options.acceleration == Acceleration::always ||
-      !output_appears_at_end(options)) {
-    return false;
-  }
-  if (options.inputs.size() > kMostGuessedFiles) return false;
-  const std::vector<std::string> paths = input_paths(options.inputs);
-  if (paths.size() > kMostGuessedFiles) return false;
-  const auto files =
-      inputs_to_guess(paths, recognize_general(options.syntax, options.compressed_by_suffix));
-  if (!files) return false;
-  std::uint64_t bytes = 0;
-  for (const io::File& file : *files) bytes += file.size();
-  return bytes > options.memory_bytes &&
-         std::all_of(files->begin(), files->end(), [&](const io::File& file) {
-           return looks_sorted(file, options.syntax, *options.keys);
-         });
-}
-
 }  // namespace
 
 SortReport general_sort(const GeneralSortOptions& options) {
@@ -658,15 +570,11 @@ std::unique_ptr<CallerSort> make_general_caller_sort(const GeneralSortOptions& o
 }
 
 SortPlan plan_general_sort(const GeneralSortOptions& options) {
-  return plan_general_caller_sort(
-      options, open_general_inputs(options.inputs, options.syntax, options.compressed_by_suffix));
+  return GeneralSorting(options).plan();
 }
 
 SortPlan plan_general_caller_sort(const GeneralSortOptions& options, Inputs inputs) {
-  GeneralSorting sorting(options, std::move(inputs));
-  SortPlan plan = sorting.plan();
-  plan.backend = sorting.planned_backend();
-  return plan;
+  return GeneralSorting(options, std::move(inputs)).plan();
 }
 
 }  // namespace xxl
