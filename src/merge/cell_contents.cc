@@ -311,38 +311,41 @@ std::span<const CellContents::CellPart> CellContents::parts_of_side(
   return {begin, end};
 }
 
-// Sorts each side of a cell. False if there is no room for the items.
-bool CellContents::sort_cell(const CellSlice& cell, const CellWorkspace& workspace,
-                             std::vector<CellRecords>& records) {
+bool CellContents::take_cell(const CellSlice& cell, const CellWorkspace& workspace,
+                             std::size_t number, CellWork& work, bool& more) {
   const std::vector<CellPart> parts = parts_of(cell);
-  const CellAccess access{sources_.data()};
+  std::vector<CellRecords> records;
+  std::vector<std::span<StringItem>> items;  // of each side
   std::span<StringItem> free = workspace.items;
   for (std::size_t side = 0; side < sides_.size(); ++side) {
-    const std::span<const CellPart> from = parts_of_side(parts, side);
-    const Load load = load_items(from, free);
+    const Load load = load_items(parts_of_side(parts, side), free);
     if (!load.fits) return false;
-    const std::span<StringItem> items = free.first(load.records);
+    items.push_back(free.first(load.records));
     free = free.subspan(load.records);
-    records.push_back({access, items, load.bytes});
+    records.push_back({{sources_.data()}, items.back(), load.bytes});
   }
-  for (std::size_t side = 0; side < sides_.size(); ++side) {
-    const std::span<const CellPart> from = parts_of_side(parts, side);
-    // The items are the workspace's.
-    const std::span<StringItem> items(const_cast<StringItem*>(records[side].items.data()),
-                                      records[side].size());
-    if (from.size() == 1 && sources_[from[0].source].run == nullptr) {
-      // In order already, and marked.
-      const ResidentRun& run = sources_[from[0].source].resident;
-      for (std::size_t i = 1; i < items.size(); ++i) {
-        items[i].ref |= run.items[from[0].first_item + i].ref & StringItem::kSameKey;
-      }
-    } else {
-      StringSorter<CellAccess> sorter(access, *sides_[side].keys, workspace.scratch,
-                                      workspace.key_memory);
-      sorter.sort(items, cells_.common_prefix(cell.cell));
+  more = work.take(number, records, [&] {
+    for (std::size_t side = 0; side < sides_.size(); ++side) {
+      sort_side(cell, side, parts_of_side(parts, side), items[side], workspace);
     }
-  }
+  });
   return true;
+}
+
+void CellContents::sort_side(const CellSlice& cell, std::size_t side,
+                             std::span<const CellPart> parts, std::span<StringItem> items,
+                             const CellWorkspace& workspace) const {
+  if (parts.size() == 1 && sources_[parts[0].source].run == nullptr) {
+    // In order already, and marked.
+    const ResidentRun& run = sources_[parts[0].source].resident;
+    for (std::size_t i = 1; i < items.size(); ++i) {
+      items[i].ref |= run.items[parts[0].first_item + i].ref & StringItem::kSameKey;
+    }
+    return;
+  }
+  StringSorter<CellAccess> sorter({sources_.data()}, *sides_[side].keys, workspace.scratch,
+                                  workspace.key_memory);
+  sorter.sort(items, cells_.common_prefix(cell.cell));
 }
 
 // The records of a cell in one run. A block that reaches into the cell from one before it, and out

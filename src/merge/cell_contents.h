@@ -110,10 +110,10 @@ class CellContents {
   // Finds out where cells begin in a block that has been read.
   void find_cuts(MergeBlock& block) const;
 
-  // The records of a cell whose blocks have all been read. Each side sorted, appended to `records`;
-  // false if there is no room for the items. The items are of `workspace`.
-  bool sort_cell(const CellSlice& cell, const CellWorkspace& workspace,
-                 std::vector<CellRecords>& records);
+  // Gives the records of a cell whose blocks have all been read to `work`, as cell `number`; false
+  // if there is no room in `workspace` for the items. `more`: what the work returned.
+  bool take_cell(const CellSlice& cell, const CellWorkspace& workspace, std::size_t number,
+                 CellWork& work, bool& more);
   // Each side merged record by record.
   std::vector<RecordMerge> merge_held(const CellSlice& cell, bool marks_same);
   // The same of a cell that cannot be held: blocks are read as they are needed, to `memory`.
@@ -164,6 +164,8 @@ class CellContents {
   std::span<const CellPart> parts_of_side(const std::vector<CellPart>& parts,
                                           std::size_t side) const;
   Load load_items(std::span<const CellPart> parts, std::span<StringItem> items) const;
+  void sort_side(const CellSlice& cell, std::size_t side, std::span<const CellPart> parts,
+                 std::span<StringItem> items, const CellWorkspace& workspace) const;
 
   std::vector<MergeSource> sources_;
   std::vector<MergeSide> sides_;

@@ -16,7 +16,8 @@ GeneralOutput::Reservation CellEmitter::begin_open_ended(std::size_t cell) {
                          : output_.begin(places_[cell]);
 }
 
-bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
+bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides,
+                       const std::function<void()>& sort) {
   const std::span<const StringItem> items = sides[0].items;
   const CellAccess& access = sides[0].access;
   const EmitRules& rules = options_.rules;
@@ -30,6 +31,7 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
   };
   if (rules.limit != kNoLimit || rules.fold || skips_) {
     // The number of bytes is not known beforehand.
+    sort();
     PieceWriter writer(begin_open_ended(cell), options_.syntax, options_.dropped_bytes);
     RecordEmitter emitter(writer, rules_left());
     each([&](std::string_view record, bool same) { return emitter.add(record, same); });
@@ -40,7 +42,12 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
   const std::size_t frame_bytes = options_.syntax.frame_bytes();
   const std::size_t dropped_bytes = options_.dropped_bytes;
   std::uint64_t bytes = sides[0].bytes + items.size() * (frame_bytes - dropped_bytes);
-  if (rules.kept.has_groups()) {
+  // A place that is known before records are sorted is taken at once: later cells need not wait. A
+  // turn would be kept where the output is cut.
+  const bool has_groups = rules.kept.has_groups();
+  const bool sorts_first = has_groups || (output_.is_cut() && places_.empty());
+  if (sorts_first) sort();
+  if (has_groups) {
     bytes = 0;
     GroupSelection kept = rules.kept;
     each([&](std::string_view record, bool same) {
@@ -49,6 +56,7 @@ bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides) {
     });
   }
   PieceWriter writer(begin(cell, bytes), options_.syntax, dropped_bytes);
+  if (!sorts_first) sort();
   EmitRules rules_of_all = rules;
   rules_of_all.skip = 0;
   RecordEmitter emitter(writer, rules_of_all);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -46,7 +47,7 @@ struct CellAccess {
   }
 };
 
-// All records of one side in a cell, in order, those of equal keys marked.
+// All records of one side in a cell; once sorted, those of equal keys are marked.
 struct CellRecords {
   CellAccess access;
   std::span<const StringItem> items;
@@ -67,8 +68,10 @@ class CellWork {
 
   // True if streamed records need RecordMerge::same_key().
   virtual bool marks_same() const = 0;
-  // False if no further cells are needed: those that still come are skipped.
-  virtual bool take(std::size_t cell, std::span<const CellRecords> sides) = 0;
+  // False if no further cells are needed: those that still come are skipped. The records are in
+  // order once `sort` has been called, which must be; how many there are is known before.
+  virtual bool take(std::size_t cell, std::span<const CellRecords> sides,
+                    const std::function<void()>& sort) = 0;
   // A cell that cannot be held.
   virtual bool stream(std::size_t cell, std::span<RecordMerge> sides) = 0;
   virtual void skip(std::size_t cell) = 0;

@@ -241,10 +241,8 @@ void GeneralMerger::merge_cell(std::size_t cell, unsigned thread) {
   }
   const bool streamed = cell_[cell].kind == CellKind::streamed;
   bool more;
-  std::vector<CellRecords> records;
-  if (!streamed && contents_.sort_cell({cell}, workspaces_[thread], records)) {
-    more = work_.take(cell - first_cell_, records);
-  } else {
+  if (streamed ||
+      !contents_.take_cell({cell}, workspaces_[thread], cell - first_cell_, work_, more)) {
     std::vector<RecordMerge> merges =
         streamed ? contents_.merge_streamed(cell, work_.marks_same(), memory_)
                  : contents_.merge_held({cell}, work_.marks_same());

@@ -103,13 +103,10 @@ void SpreadMerger::run(CellWork& work, std::size_t streams,
 
 void SpreadMerger::merge(std::size_t index, unsigned thread, CellWork& work) {
   const CellSlice piece = slice(pieces_[index]);
-  std::vector<CellRecords> records;
-  if (contents_.sort_cell(piece, workspaces_[thread], records)) {
-    work.take(index, records);
-  } else {
-    std::vector<RecordMerge> merges = contents_.merge_held(piece, work.marks_same());
-    work.stream(index, merges);
-  }
+  bool more;
+  if (contents_.take_cell(piece, workspaces_[thread], index, work, more)) return;
+  std::vector<RecordMerge> merges = contents_.merge_held(piece, work.marks_same());
+  work.stream(index, merges);
 }
 
 void SpreadMerger::run_all(std::size_t tasks,

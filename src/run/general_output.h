@@ -120,6 +120,7 @@ class GeneralOutput {
   void cut();
   // From any thread, places in any order.
   Reservation begin(const OutputStretch& place);
+  bool is_cut() const { return parts_ != nullptr; }
   std::size_t buffers() const { return buffers_.total_bytes() / block_bytes_; }
 
   // After the last reservation: hands on the last block, and waits for all to be written.

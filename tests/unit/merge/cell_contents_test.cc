@@ -20,6 +20,22 @@ using test::Records;
 using test::ResidentRecords;
 using test::WholeLine;
 
+// Sorts cells, and keeps what the last one held.
+class KeptCell final : public CellWork {
+ public:
+  bool marks_same() const override { return true; }
+  bool take(std::size_t, std::span<const CellRecords> sides,
+            const std::function<void()>& sort) override {
+    sort();
+    records.assign(sides.begin(), sides.end());
+    return true;
+  }
+  bool stream(std::size_t, std::span<RecordMerge>) override { return false; }
+  void skip(std::size_t) override {}
+
+  std::vector<CellRecords> records;
+};
+
 class CellContentsTest : public testing::Test {
  protected:
   // `runs` random runs of each side, of records with 1 to `longest` of two letters.
@@ -59,8 +75,10 @@ TEST_F(CellContentsTest, cells_hold_all_records_of_each_side_in_order) {
   std::vector<StringItem> items(4000), scratch(4000);
   std::vector<Records> sorted(2), merged(2);
   for (std::size_t cell = 0; cell < contents.cells(); ++cell) {
-    std::vector<CellRecords> records;
-    ASSERT_TRUE(contents.sort_cell({cell}, {items, scratch, {}}, records));
+    KeptCell work;
+    bool more = false;
+    ASSERT_TRUE(contents.take_cell({cell}, {items, scratch, {}}, cell, work, more) && more);
+    const std::vector<CellRecords>& records = work.records;
     std::vector<RecordMerge> merges = contents.merge_held({cell}, true);
     for (std::size_t side = 0; side < 2; ++side) {
       for (std::size_t i = 0; i < records[side].size(); ++i) {
@@ -85,10 +103,11 @@ TEST_F(CellContentsTest, a_cell_with_more_records_than_items_is_not_sorted) {
   CellContents contents = this->contents(1000000);
   ASSERT_EQ(contents.cells(), 1u);
   std::vector<StringItem> items(expected_[0].size()), scratch(items.size());
-  std::vector<CellRecords> records;
-  EXPECT_FALSE(
-      contents.sort_cell({0}, {std::span(items).first(items.size() - 1), scratch, {}}, records));
-  EXPECT_TRUE(contents.sort_cell({0}, {items, scratch, {}}, records));
+  KeptCell work;
+  bool more = false;
+  EXPECT_FALSE(contents.take_cell({0}, {std::span(items).first(items.size() - 1), scratch, {}}, 0,
+                                  work, more));
+  EXPECT_TRUE(contents.take_cell({0}, {items, scratch, {}}, 0, work, more));
 }
 
 }  // namespace
