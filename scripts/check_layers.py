@@ -27,7 +27,7 @@ LAYERS = (
     {"gpu/probe": 690, "src/job/fixed_sort": 2550, "src/testdata": 1300},
     {"gpu/find": 190, "src/job/general_sort": 5980},
     {"src/job/join": 3825},
-    {"src/cluster": 3020, "src/job/files": 1600},
+    {"src/cluster": 2805, "src/job/files": 1600},
     {"mpi": 560, "src/callers": 2050},
     {"src/columns": 4830},
     {"tools/cli": 2885},

@@ -91,22 +91,16 @@ SharedMerge ClusterGeneral::exchange(std::span<const SharedRuns> inputs, io::IoS
   for (std::size_t side = 0; side < inputs.size(); ++side) {
     const SharedRuns& given = inputs[side];
     Input& input = inputs_[side];
-    input.scratch = std::make_unique<LocalScratch>(given.store, given.scratch.store(), io, peers_);
+    input.blocks = std::make_unique<RemoteBlocks>(given.store, given.scratch.store(), io, peers_);
     const std::span own = std::span(all).subspan(first, given.sources.size());
-    input.slices = exchange_slices(own, first, cuts, *input.scratch, peers_);
+    input.slices = exchange_slices(own, first, cuts, input.blocks->scratch(), peers_);
     first += static_cast<std::uint32_t>(own.size());
-    SliceOrigins origins;
-    for (std::size_t i = 0; i < input.slices.runs.size(); ++i) {
-      GeneralRun& run = *input.slices.runs[i];
-      const SliceOrigin origin = input.slices.origins[i];
-      origins[&run] = origin;
+    for (GeneralRun& run : input.slices.runs) {
       merge.sources.push_back({.run = &run, .resident = {}, .side = side});
       merge.records += run.records;
       merge.bytes += run.bytes;
-      if (input.scratch->of(origin.rank) != nullptr) continue;
-      for (const GeneralBlock& block : run.blocks) report_.bytes_received += block.stored_bytes;
     }
-    input.blocks = std::make_unique<RemoteBlocks>(std::move(origins), *input.scratch, peers_);
+    report_.bytes_received += input.blocks->add(input.slices);
     given.scratch.read_from(*input.blocks);
   }
   report_.merged_runs = merge.sources.size();

@@ -2,8 +2,9 @@
 //
 //     input_share     each rank reads its share of each input
 //     (general_sort)  and forms sorted runs of it, in its own scratch
-//     general_slices  the runs of all ranks are cut into ranges of keys, one for each rank
-//     remote_blocks   which merges them: blocks come in predicted order from those that have them
+//     key_cuts        the runs of all ranks are cut into ranges of keys, one for each rank
+//     run_slices      each rank is told where the slices of its range are
+//     remote_blocks   and merges them: blocks come in predicted order from those that have them
 //     rank_output     to a directory of parts, or by way of scratch to one file
 #pragma once
 
@@ -21,12 +22,12 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "cluster/cluster_sort.h"
-#include "cluster/general_slices.h"
 #include "cluster/input_share.h"
-#include "cluster/local_scratch.h"
+#include "cluster/key_cuts.h"
 #include "cluster/peers.h"
 #include "cluster/rank_output.h"
 #include "cluster/remote_blocks.h"
+#include "cluster/run_slices.h"
 #include "io/io_queue.h"
 #include "job/general_sort/shared_job.h"
 #include "job/job.h"
@@ -103,8 +104,7 @@ class ClusterGeneral final : public SharedJob {
   };
   struct Input {
     std::optional<std::string> header;
-    std::unique_ptr<LocalScratch> scratch;
-    GeneralSlices slices;
+    RunSlices<GeneralRun> slices;
     std::unique_ptr<RemoteBlocks> blocks;
   };
 

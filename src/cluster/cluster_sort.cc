@@ -17,7 +17,6 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "cluster/input_share.h"
-#include "cluster/local_scratch.h"
 #include "cluster/message.h"
 #include "cluster/rank_output.h"
 #include "cluster/remote_blocks.h"
@@ -64,9 +63,8 @@ class ClusterSort {
   std::unique_ptr<Workers> workers_;
   std::unique_ptr<io::IoService> io_;
   std::unique_ptr<RunStore> scratch_;
-  std::unique_ptr<LocalScratch> local_scratch_;
   std::unique_ptr<ScratchServer> server_;
-  RunSlices slices_;
+  RunSlices<Run> slices_;
   std::unique_ptr<RemoteBlocks> blocks_;
   std::unique_ptr<RunMerge> merge_;
   MultisetHash output_hash_;
@@ -172,14 +170,10 @@ void ClusterSort::split() {
   peers_.serve(server_.get());
   const RunCuts cuts = split_runs(sorting_->run_layout(), runs, *scratch_, starts_, makes_groups(),
                                   region_.span(), block_bytes, peers_);
-  local_scratch_ = std::make_unique<LocalScratch>(*sorting_->scratch(), *scratch_, *io_, peers_);
-  slices_ = exchange_slices(runs, cuts, *local_scratch_, peers_);
+  blocks_ = std::make_unique<RemoteBlocks>(*sorting_->scratch(), *scratch_, *io_, peers_);
+  slices_ = exchange_slices(runs, cuts, blocks_->scratch(), peers_);
   report_.merged_runs = slices_.runs.size();
-  for (std::size_t i = 0; i < slices_.runs.size(); ++i) {
-    if (local_scratch_->of(slices_.origins[i].rank) != nullptr) continue;
-    for (const RunBlock& block : slices_.runs[i].blocks)
-      report_.bytes_received += block.stored_bytes;
-  }
+  report_.bytes_received = blocks_->add(slices_);
   meter_.end("split runs");
 }
 
@@ -191,11 +185,6 @@ void ClusterSort::merge() {
   output_->share();
   meter_.begin(Phase::merging, records * record_bytes, 1, 1);
   WaitTimes waits = meter_.no_waits();
-  SliceOrigins origins;
-  for (std::size_t i = 0; i < slices_.runs.size(); ++i) {
-    origins[&slices_.runs[i]] = slices_.origins[i];
-  }
-  blocks_ = std::make_unique<RemoteBlocks>(std::move(origins), *local_scratch_, peers_);
   OutputRules rules = sorting_->output_rules();
   rules.skip = 0;  // what is left out has been cut off
   rules.limit = OutputRules::kNoLimit;

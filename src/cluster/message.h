@@ -28,6 +28,12 @@ class MessageWriter {
     put(text.size());
     put_bytes(std::as_bytes(std::span(text)));
   }
+  // Read by get_all().
+  template <class T>
+  void put_all(const std::vector<T>& values) {
+    put(values.size());
+    put_bytes(std::as_bytes(std::span(values)));
+  }
   Message take() { return std::move(message_); }
 
  private:
@@ -51,6 +57,12 @@ class MessageReader {
     const auto got = rest_.first(bytes);
     rest_ = rest_.subspan(bytes);
     return got;
+  }
+  template <class Values>
+  void get_all(Values& values) {
+    for (auto left = get<std::size_t>(); left > 0; --left) {
+      values.push_back(get<typename Values::value_type>());
+    }
   }
   std::string get_text() {
     const auto text = get_bytes(get<std::size_t>());

@@ -7,12 +7,13 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "base/in_flight.h"
 #include "cluster/local_scratch.h"
 #include "cluster/peers.h"
-#include "cluster/sliced_blocks.h"
+#include "cluster/run_slices.h"
 #include "io/buffer_pool.h"
 #include "run/run_store.h"
 
@@ -51,9 +52,24 @@ class ScratchServer final : public BlockServer {
 // Where a merge of slices gets its blocks.
 class RemoteBlocks final : public BlockSource {
  public:
-  // Blocks that are in `scratch` are read there. All references must outlive it.
-  RemoteBlocks(SliceOrigins origins, const LocalScratch& scratch, Peers& peers)
-      : origins_(std::move(origins)), scratch_(scratch), peers_(peers) {}
+  // Steps of all ranks. `own`: of this rank, with its blocks, which are complete. The references
+  // must outlive it.
+  RemoteBlocks(const io::ScratchStore& own, RunStore& own_blocks, io::IoService& io, Peers& peers)
+      : scratch_(own, own_blocks, io, peers), peers_(peers) {}
+
+  const LocalScratch& scratch() const { return scratch_; }
+  // `slices`, which stay where they are, will be merged. Returns the bytes of those blocks that
+  // come from other machines.
+  template <class R>
+  std::uint64_t add(const RunSlices<R>& slices) {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < slices.runs.size(); ++i) {
+      origins_[&slices.runs[i]] = slices.origins[i];
+      if (scratch_.of(slices.origins[i].rank) != nullptr) continue;
+      for (const StoredBlock& block : slices.runs[i].blocks) bytes += block.stored_bytes;
+    }
+    return bytes;
+  }
 
   unsigned disks() const override { return scratch_.disks(); }  // of others, it is for them
   void read(const StoredRun& run, const StoredBlock& block, std::byte* buffer, Done done) override;
@@ -62,9 +78,9 @@ class RemoteBlocks final : public BlockSource {
   void release(const StoredRun&, const StoredBlock&) override {}
 
  private:
-  const SliceOrigins origins_;
-  const LocalScratch& scratch_;
+  const LocalScratch scratch_;
   Peers& peers_;
+  std::unordered_map<const StoredRun*, SliceOrigin> origins_;
   InFlight in_flight_;
 };
 

@@ -1,77 +1,22 @@
 #include "cluster/run_split.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
-#include <exception>
-#include <mutex>
 #include <numeric>
-#include <optional>
+#include <tuple>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "cluster/message.h"
+#include "run/block_reader.h"
 
 namespace xxl {
 namespace {
 
-// A block of a run, the one that was asked for last.
-class BlockReader {
- public:
-  // `buffer`: of a block of any run. All references must outlive it.
-  BlockReader(const Run& run, BlockSource& source, std::byte* buffer)
-      : run_(run), source_(source), buffer_(buffer) {}
-  BlockReader(const BlockReader&) = delete;
-  BlockReader& operator=(const BlockReader&) = delete;
-  ~BlockReader() { wait(); }
-
-  // Starts to read the block of record `index`, which will be asked for next.
-  void start(std::uint64_t index) {
-    const std::uint64_t block = index / run_.records_per_block;
-    if (block_ == block) return;
-    wait();
-    block_ = block;
-    is_open_ = false;
-    reading_ = true;
-    failure_ = nullptr;
-    source_.read(run_, run_.blocks[block], buffer_, [this](std::exception_ptr failure) {
-      std::lock_guard lock(mutex_);
-      failure_ = std::move(failure);
-      reading_ = false;
-      arrived_.notify_one();
-    });
-  }
-  // Record `index`, until the next call. Throws Error.
-  const std::byte* record(std::uint64_t index, std::size_t record_bytes) {
-    start(index);
-    if (!is_open_) {
-      wait();
-      if (failure_ != nullptr) std::rethrow_exception(failure_);
-      source_.open(run_, run_.blocks[*block_], buffer_);
-      is_open_ = true;
-    }
-    return buffer_ + index % run_.records_per_block * record_bytes;
-  }
-
- private:
-  void wait() {
-    std::unique_lock lock(mutex_);
-    arrived_.wait(lock, [this] { return !reading_; });
-  }
-
-  const Run& run_;
-  BlockSource& source_;
-  std::byte* const buffer_;
-  std::optional<std::uint64_t> block_;
-  bool is_open_ = false;  // it has been read and checked
-  std::mutex mutex_;      // of what follows
-  std::condition_variable arrived_;
-  bool reading_ = false;
-  std::exception_ptr failure_;
-};
-
-struct Interval {
-  std::uint64_t low = 0;   // the place is not before this record,
-  std::uint64_t high = 0;  // nor behind this one
+// From `low` to `high`: the places that one may have, or how many records may come before one.
+struct Range {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
   std::uint64_t size() const { return high - low; }
   std::uint64_t middle() const { return low + size() / 2; }
 };
@@ -79,32 +24,17 @@ struct Interval {
 // A record that is compared with others: what of its key is known, and its place.
 struct Pivot {
   std::uint64_t weight = 0;  // records in the intervals that it is the middle of
-  std::uint32_t rank = 0;
+  std::int32_t rank = 0;     // -1: it comes before all records of its key
   std::uint32_t run = 0;
   std::uint64_t index = 0;
   Trigger trigger;
   const std::byte* record = nullptr;  // null: only its trigger is known
 };
 
-// How many records come before a pivot, at least and at most.
-struct Count {
-  std::uint64_t least = 0;
-  std::uint64_t most = 0;
-};
-
-enum class Verdict : std::uint8_t {
-  before,      // the splitter does not come behind the pivot
-  at,          // it is the pivot
-  behind,      // it comes behind
-  not_before,  // it is the pivot or comes behind
-  unknown,     // counts by triggers do not say
-  none,        // there is no pivot
-};
-
 // One splitter, in the runs of one rank.
 struct Splitter {
-  std::vector<Interval> intervals;
-  std::vector<Count> counts;  // of the present pivot
+  std::vector<Range> intervals;
+  std::vector<Range> counts;  // of the present pivot
   std::deque<BlockReader> readers;
   bool by_records = false;  // pivots are any records, whose keys are read
 };
@@ -124,44 +54,54 @@ class RunSplit {
 
  private:
   bool step();
-  const std::byte* record(Splitter& splitter, std::uint32_t run, std::uint64_t index) const {
-    return splitter.readers[run].record(index, layout_.record_bytes());
-  }
-  Message own_first(Splitter& splitter);
-  std::optional<Pivot> own_pivot(Splitter& splitter);
-  Message pivot_message(const std::optional<Pivot>& pivot) const;
+  std::vector<Message> choose_pivots(bool found);
+  Message own_pivot(Splitter& splitter, bool found);
   Pivot read_pivot(const Message& message) const;
-  Message chosen_pivot(const std::vector<Message>& candidates) const;
-  Count count_before(Splitter& splitter, const Pivot& pivot);
-  Count count_by_triggers(std::uint32_t run, const Pivot& pivot) const;
-  std::uint64_t count_by_records(Splitter& splitter, std::uint32_t run, const Pivot& pivot);
-  std::optional<std::uint64_t> next_to_compare(std::uint32_t run, const Pivot& pivot,
-                                               Interval& interval) const;
-  void start_middles(Splitter& splitter);
-  void start_counting(Splitter& splitter, const Pivot& pivot);
-  // Whether the pivot is a record of this run.
-  bool is_in(const Pivot& pivot, std::uint32_t run) const {
-    return pivot.rank == peers_.rank() && pivot.run == run;
-  }
-  bool is_before(const std::byte* record, std::uint32_t run, std::uint64_t index,
-                 const Pivot& pivot) const;
   bool comes_first(const Pivot& a, const Pivot& b) const;
   Pivot median_of(std::vector<Pivot> pivots) const;
-  Verdict judge(const std::vector<Message>& counts) const;
-  void narrow(Splitter& splitter, Verdict verdict, const Pivot& pivot) const;
+
+  void start_counting(Splitter& splitter, const Pivot& pivot);
+  Range count_before(Splitter& splitter, const Pivot& pivot);
+  Range count_by_triggers(const Splitter& splitter, std::uint32_t run, const Pivot& pivot) const;
+  void narrow(Splitter& splitter, const Pivot& pivot, Range count, std::uint64_t wanted) const;
+
+  std::uint64_t block_of(std::uint32_t run, std::uint64_t index) const {
+    return index / runs_[run].records_per_block;
+  }
+  void start(Splitter& splitter, std::uint32_t run, std::uint64_t index) const {
+    splitter.readers[run].start(runs_[run].blocks[block_of(run, index)]);
+  }
+  const std::byte* record(Splitter& splitter, std::uint32_t run, std::uint64_t index) const {
+    const std::byte* const block =
+        splitter.readers[run].get(runs_[run].blocks[block_of(run, index)]);
+    return block + index % runs_[run].records_per_block * layout_.record_bytes();
+  }
+  // Whether the pivot is a record of this run.
+  bool is_in(const Pivot& pivot, std::uint32_t run) const {
+    return pivot.rank == rank_ && pivot.run == run;
+  }
+  // Whether records of this run come before the pivot if their keys are equal.
+  bool is_earlier(std::uint32_t run, const Pivot& pivot) const {
+    return rank_ != pivot.rank ? rank_ < pivot.rank : run < pivot.run;
+  }
 
   const KeyLayout& layout_;
   const std::vector<Run>& runs_;
   const std::span<const std::uint64_t> starts_;
   Peers& peers_;
+  const std::int32_t rank_;
   std::vector<Splitter> splitters_;  // of all ranks
-  bool own_by_records_ = false;      // of the splitter that this rank finds
 };
 
 RunSplit::RunSplit(const KeyLayout& layout, const std::vector<Run>& runs, BlockSource& source,
                    std::span<const std::uint64_t> starts, std::span<std::byte> memory,
                    std::size_t block_bytes, Peers& peers)
-    : layout_(layout), runs_(runs), starts_(starts), peers_(peers), splitters_(peers.ranks()) {
+    : layout_(layout),
+      runs_(runs),
+      starts_(starts),
+      peers_(peers),
+      rank_(static_cast<std::int32_t>(peers.rank())),
+      splitters_(peers.ranks()) {
   XXL_CHECK(memory.size() >= split_buffers(runs.size(), peers.ranks()) * block_bytes);
   std::byte* buffer = memory.data();
   for (std::size_t rank = 0; rank < splitters_.size(); ++rank) {
@@ -182,7 +122,7 @@ void RunSplit::find() {
 
 std::vector<std::uint64_t> RunSplit::places(std::size_t rank) const {
   std::vector<std::uint64_t> places;
-  for (const Interval& interval : splitters_[rank].intervals) {
+  for (const Range& interval : splitters_[rank].intervals) {
     XXL_CHECK(interval.size() == 0);
     places.push_back(interval.low);
   }
@@ -190,134 +130,96 @@ std::vector<std::uint64_t> RunSplit::places(std::size_t rank) const {
 }
 
 void RunSplit::move_to_keys() {
-  std::vector<Message> messages;
-  for (Splitter& splitter : splitters_) messages.push_back(own_first(splitter));
-  Message first;  // of all ranks, behind the splitter that this one finds
-  for (Message& message : peers_.exchange(std::move(messages))) {
-    if (message.empty()) continue;
-    if (first.empty() || layout_.compare(message.data(), first.data()) < 0) first.swap(message);
-  }
-  const std::vector<Message> firsts = tell_all(peers_, first);
+  const std::vector<Message> firsts = choose_pivots(true);
   for (std::size_t i = 0; i < splitters_.size(); ++i) {
     if (firsts[i].empty()) continue;  // nothing lies behind it
-    for (std::uint32_t run = 0; run < runs_.size(); ++run) {
-      Interval& interval = splitters_[i].intervals[run];
-      const auto has_key = [&](std::uint64_t index) {
-        return layout_.compare(record(splitters_[i], run, index), firsts[i].data()) == 0;
-      };
-      while (interval.low > 0 && has_key(interval.low - 1)) --interval.low;
-      interval.high = interval.low;
-    }
+    Pivot first = read_pivot(firsts[i]);
+    first.rank = -1;
+    for (Range& interval : splitters_[i].intervals) interval.low = 0;
+    count_before(splitters_[i], first);
+    splitters_[i].intervals = splitters_[i].counts;
   }
-}
-
-// The smallest of this rank's records behind it; empty if there is none.
-Message RunSplit::own_first(Splitter& splitter) {
-  const std::byte* first = nullptr;
-  for (std::uint32_t run = 0; run < runs_.size(); ++run) {
-    const std::uint64_t place = splitter.intervals[run].low;
-    if (place == runs_[run].records) continue;
-    const std::byte* const here = record(splitter, run, place);
-    if (first == nullptr || layout_.compare(here, first) < 0) first = here;
-  }
-  return first == nullptr ? Message() : Message(first, first + layout_.record_bytes());
 }
 
 // One pivot for each splitter. False when all have been found.
 bool RunSplit::step() {
-  const std::size_t ranks = splitters_.size();
-  std::vector<Message> messages;
-  for (Splitter& splitter : splitters_) start_middles(splitter);
-  for (Splitter& splitter : splitters_) messages.push_back(pivot_message(own_pivot(splitter)));
-  const Message chosen = chosen_pivot(peers_.exchange(std::move(messages)));
-  const std::vector<Message> pivots = tell_all(peers_, chosen);
-  messages.assign(ranks, {});
-  for (std::size_t i = 0; i < ranks; ++i) {
+  const std::vector<Message> pivots = choose_pivots(false);
+  for (std::size_t i = 0; i < pivots.size(); ++i) {
     if (!pivots[i].empty()) start_counting(splitters_[i], read_pivot(pivots[i]));
   }
-  for (std::size_t i = 0; i < ranks; ++i) {
-    if (pivots[i].empty()) continue;
+  std::vector<Message> messages;
+  for (std::size_t i = 0; i < pivots.size(); ++i) {
     MessageWriter writer;
-    writer.put(count_before(splitters_[i], read_pivot(pivots[i])));
-    messages[i] = writer.take();
+    writer.put(pivots[i].empty() ? Range() : count_before(splitters_[i], read_pivot(pivots[i])));
+    messages.push_back(writer.take());
   }
-  const std::vector<Message> counts = peers_.exchange(std::move(messages));
-  Verdict verdict = chosen.empty() ? Verdict::none : judge(counts);
-  // Without a pivot, intervals are places, or no block starts within them.
-  const bool ends = verdict == Verdict::none && own_by_records_;
-  if (verdict == Verdict::none || verdict == Verdict::unknown) own_by_records_ = true;
-  struct Decision {
-    Verdict verdict;
-    bool by_records;
-    bool ends;
-  };
-  bool all_end = true;
-  const std::vector<Decision> decisions = gather(peers_, Decision{verdict, own_by_records_, ends});
-  for (std::size_t i = 0; i < ranks; ++i) {
-    if (!pivots[i].empty()) narrow(splitters_[i], decisions[i].verdict, read_pivot(pivots[i]));
-    splitters_[i].by_records = decisions[i].by_records;
-    all_end = all_end && decisions[i].ends;
+  Range sum;  // of all ranks, for the splitter that this one finds
+  for (const Message& message : peers_.exchange(std::move(messages))) {
+    const auto count = MessageReader(message).get<Range>();
+    sum.low += count.low;
+    sum.high += count.high;
   }
-  return !all_end;
+  const std::vector<Range> sums = gather(peers_, sum);
+  bool all_found = true;
+  for (std::size_t i = 0; i < pivots.size(); ++i) {
+    Splitter& splitter = splitters_[i];
+    if (!pivots[i].empty()) {
+      all_found = false;
+      narrow(splitter, read_pivot(pivots[i]), sums[i], starts_[i]);
+    } else if (!splitter.by_records) {  // intervals are places, or no block starts within them
+      all_found = false;
+      splitter.by_records = true;
+    }
+  }
+  return !all_found;
+}
+
+// ---- pivots ----
+
+// Steps of all ranks: for each splitter the weighted median of those of all ranks, or nothing. If
+// all are found, the first record behind it, which is the median of records without weight.
+std::vector<Message> RunSplit::choose_pivots(bool found) {
+  std::vector<Message> messages;
+  for (Splitter& splitter : splitters_) {
+    for (std::uint32_t run = 0; splitter.by_records && run < runs_.size(); ++run) {
+      const Range& interval = splitter.intervals[run];
+      if (interval.size() > 0) start(splitter, run, interval.middle());
+    }
+  }
+  for (Splitter& splitter : splitters_) messages.push_back(own_pivot(splitter, found));
+  std::vector<Message> candidates = peers_.exchange(std::move(messages));
+  std::vector<Pivot> pivots;
+  for (const Message& message : candidates) {
+    if (!message.empty()) pivots.push_back(read_pivot(message));
+  }
+  if (pivots.empty()) return tell_all(peers_, {});
+  return tell_all(peers_, candidates[static_cast<std::size_t>(median_of(std::move(pivots)).rank)]);
 }
 
 // The weighted median of the middles of this rank's intervals: it halves them at least in part,
-// whatever their sizes.
-std::optional<Pivot> RunSplit::own_pivot(Splitter& splitter) {
+// whatever their sizes. Empty if there is none.
+Message RunSplit::own_pivot(Splitter& splitter, bool found) {
   std::vector<Pivot> middles;
   for (std::uint32_t run = 0; run < runs_.size(); ++run) {
-    const Interval& interval = splitter.intervals[run];
-    if (interval.size() == 0) continue;
-    Pivot pivot;
-    pivot.weight = interval.size();
-    pivot.rank = peers_.rank();
-    pivot.run = run;
-    pivot.index = interval.middle();
+    const Range& interval = splitter.intervals[run];
+    if (found ? interval.low == runs_[run].records : interval.size() == 0) continue;
+    Pivot pivot{interval.size(), rank_, run, interval.middle(), {}, nullptr};
     if (splitter.by_records) {
       pivot.record = record(splitter, run, pivot.index);
       pivot.trigger = trigger_of(layout_, pivot.record);
     } else {
-      const std::uint64_t block = pivot.index / runs_[run].records_per_block;
+      const std::uint64_t block = block_of(run, pivot.index);
       pivot.index = block * runs_[run].records_per_block;
       if (pivot.index <= interval.low) continue;  // no block starts in its first half
       pivot.trigger = runs_[run].blocks[block].trigger;
     }
     middles.push_back(pivot);
   }
-  if (middles.empty()) return std::nullopt;
-  return median_of(std::move(middles));
-}
-
-// The weighted median, with the weight of all. Of one at least.
-Pivot RunSplit::median_of(std::vector<Pivot> pivots) const {
-  std::sort(pivots.begin(), pivots.end(),
-            [this](const Pivot& a, const Pivot& b) { return comes_first(a, b); });
-  std::uint64_t weight = 0;
-  for (const Pivot& pivot : pivots) weight += pivot.weight;
-  std::uint64_t before = 0;
-  auto median = pivots.begin();
-  while (before + median->weight <= weight / 2) before += (median++)->weight;
-  median->weight = weight;
-  return *median;
-}
-
-bool RunSplit::comes_first(const Pivot& a, const Pivot& b) const {
-  if (a.trigger != b.trigger) return a.trigger < b.trigger;
-  if (a.record != nullptr && b.record != nullptr) {
-    const int order = layout_.compare(a.record, b.record);
-    if (order != 0) return order < 0;
-  }
-  if (a.rank != b.rank) return a.rank < b.rank;
-  return a.run != b.run ? a.run < b.run : a.index < b.index;
-}
-
-// ---- messages ----
-
-Message RunSplit::pivot_message(const std::optional<Pivot>& pivot) const {
+  if (middles.empty()) return {};
+  const Pivot pivot = median_of(std::move(middles));
   MessageWriter writer;
-  if (!pivot) return {};
-  writer.put(*pivot);
-  if (pivot->record != nullptr) writer.put_bytes({pivot->record, layout_.record_bytes()});
+  writer.put(pivot);
+  if (pivot.record != nullptr) writer.put_bytes({pivot.record, layout_.record_bytes()});
   return writer.take();
 }
 
@@ -329,44 +231,70 @@ Pivot RunSplit::read_pivot(const Message& message) const {
   return pivot;
 }
 
-// The weighted median of those of all ranks.
-Message RunSplit::chosen_pivot(const std::vector<Message>& candidates) const {
-  std::vector<Pivot> pivots;
-  for (const Message& message : candidates) {
-    if (message.empty()) continue;
-    pivots.push_back(read_pivot(message));
+// The weighted median, with the weight of all. Of one at least.
+Pivot RunSplit::median_of(std::vector<Pivot> pivots) const {
+  std::sort(pivots.begin(), pivots.end(),
+            [this](const Pivot& a, const Pivot& b) { return comes_first(a, b); });
+  std::uint64_t weight = 0;
+  for (const Pivot& pivot : pivots) weight += pivot.weight;
+  std::uint64_t before = 0;
+  auto median = pivots.begin();
+  while (before + median->weight < ceil_div<std::uint64_t>(weight, 2)) {
+    before += (median++)->weight;
   }
-  if (pivots.empty()) return {};
-  return candidates[median_of(std::move(pivots)).rank];
+  median->weight = weight;
+  return *median;
+}
+
+bool RunSplit::comes_first(const Pivot& a, const Pivot& b) const {
+  if (a.trigger != b.trigger) return a.trigger < b.trigger;
+  if (a.record != nullptr && b.record != nullptr) {
+    const int order = layout_.compare(a.record, b.record);
+    if (order != 0) return order < 0;
+  }
+  return std::tie(a.rank, a.run, a.index) < std::tie(b.rank, b.run, b.index);
 }
 
 // ---- counting ----
 
-Count RunSplit::count_before(Splitter& splitter, const Pivot& pivot) {
-  Count sum;
+// Starts to read what count_before() will need, of all splitters at the same time.
+void RunSplit::start_counting(Splitter& splitter, const Pivot& pivot) {
+  for (std::uint32_t run = 0; pivot.record != nullptr && run < runs_.size(); ++run) {
+    const Range count = count_by_triggers(splitter, run, pivot);
+    if (count.size() > 0) start(splitter, run, count.middle());
+  }
+}
+
+// By triggers, and if the pivot's record is known, by the records for which these do not tell.
+Range RunSplit::count_before(Splitter& splitter, const Pivot& pivot) {
+  Range sum;
   for (std::uint32_t run = 0; run < runs_.size(); ++run) {
-    Count& count = splitter.counts[run];
-    if (is_in(pivot, run)) {
-      count = {pivot.index, pivot.index};
-    } else if (splitter.by_records) {
-      const std::uint64_t records = count_by_records(splitter, run, pivot);
-      count = {records, records};
-    } else {
-      count = count_by_triggers(run, pivot);
+    Range& count = splitter.counts[run];
+    count = count_by_triggers(splitter, run, pivot);
+    while (pivot.record != nullptr && count.size() > 0) {
+      const std::uint64_t index = count.middle();
+      const int order = layout_.compare(record(splitter, run, index), pivot.record);
+      if (order < 0 || (order == 0 && is_earlier(run, pivot))) {
+        count.low = index + 1;
+      } else {
+        count.high = index;
+      }
     }
-    sum.least += count.least;
-    sum.most += count.most;
+    sum.low += count.low;
+    sum.high += count.high;
   }
   return sum;
 }
 
 // The records up to the last block that surely starts before the pivot come before it, and no
-// record from the first block on that surely starts behind.
-Count RunSplit::count_by_triggers(std::uint32_t run, const Pivot& pivot) const {
+// record from the first block on that surely starts behind. All that matters lies in the run's
+// interval: a pivot that is not behind the splitter has no more records before it in any run than
+// the splitter, and one behind it no fewer.
+Range RunSplit::count_by_triggers(const Splitter& splitter, std::uint32_t run,
+                                  const Pivot& pivot) const {
+  if (is_in(pivot, run)) return {pivot.index, pivot.index};
   const Run& described = runs_[run];
-  const bool is_earlier =
-      peers_.rank() < pivot.rank || (peers_.rank() == pivot.rank && run < pivot.run);
-  const bool exact = triggers_are_exact(layout_);
+  const bool exact = triggers_are_exact(layout_), earlier = is_earlier(run, pivot);
   const auto blocks_where = [&](bool with_ties) {
     const auto end = std::partition_point(
         described.blocks.begin(), described.blocks.end(), [&](const RunBlock& block) {
@@ -374,114 +302,28 @@ Count RunSplit::count_by_triggers(std::uint32_t run, const Pivot& pivot) const {
         });
     return static_cast<std::uint64_t>(end - described.blocks.begin());
   };
-  const std::uint64_t surely = blocks_where(exact && is_earlier);
-  const std::uint64_t perhaps = blocks_where(!exact || is_earlier);
+  const std::uint64_t surely = blocks_where(exact && earlier);
+  const std::uint64_t perhaps = blocks_where(!exact || earlier);
   const std::uint64_t per_block = described.records_per_block;
-  return {surely == 0 ? 0 : (surely - 1) * per_block + 1,
-          std::min(perhaps * per_block, described.records)};
+  const auto in_interval = [&interval = splitter.intervals[run]](std::uint64_t count) {
+    return std::clamp(count, interval.low, interval.high);
+  };
+  return {in_interval(surely == 0 ? 0 : (surely - 1) * per_block + 1),
+          in_interval(perhaps * per_block)};
 }
 
-// Narrows an interval of places for `pivot` as far as triggers do. Returns the record to compare
-// next; none if one place is left.
-std::optional<std::uint64_t> RunSplit::next_to_compare(std::uint32_t run, const Pivot& pivot,
-                                                       Interval& interval) const {
-  const std::uint64_t per_block = runs_[run].records_per_block;
-  while (interval.size() > 0) {
-    // Blocks that start in it, but for one at its start:
-    const std::uint64_t first = interval.low / per_block + 1;
-    const std::uint64_t last = (interval.high - 1) / per_block;
-    if (first > last) return interval.middle();
-    const std::uint64_t block = first + (last - first) / 2;
-    const Trigger& trigger = runs_[run].blocks[block].trigger;
-    if (trigger == pivot.trigger) return block * per_block;
-    if (trigger < pivot.trigger) {
-      interval.low = block * per_block + 1;
-    } else {
-      interval.high = block * per_block;
-    }
-  }
-  return std::nullopt;
-}
-
-// In the run's interval: a pivot that is not behind the splitter has no more records before it in
-// any run than the splitter, and one behind it no fewer, so what lies outside does not matter.
-std::uint64_t RunSplit::count_by_records(Splitter& splitter, std::uint32_t run,
-                                         const Pivot& pivot) {
-  Interval interval = splitter.intervals[run];
-  while (const auto index = next_to_compare(run, pivot, interval)) {
-    if (is_before(record(splitter, run, *index), run, *index, pivot)) {
-      interval.low = *index + 1;
-    } else {
-      interval.high = *index;
-    }
-  }
-  return interval.low;
-}
-
-// Starts to read what own_pivot() and count_before() will need, of all splitters at the same time.
-void RunSplit::start_middles(Splitter& splitter) {
-  for (std::uint32_t run = 0; splitter.by_records && run < runs_.size(); ++run) {
-    const Interval& interval = splitter.intervals[run];
-    if (interval.size() > 0) splitter.readers[run].start(interval.middle());
-  }
-}
-
-void RunSplit::start_counting(Splitter& splitter, const Pivot& pivot) {
-  for (std::uint32_t run = 0; splitter.by_records && run < runs_.size(); ++run) {
-    if (is_in(pivot, run)) continue;
-    Interval interval = splitter.intervals[run];
-    const auto index = next_to_compare(run, pivot, interval);
-    if (index) splitter.readers[run].start(*index);
-  }
-}
-
-bool RunSplit::is_before(const std::byte* record, std::uint32_t run, std::uint64_t index,
-                         const Pivot& pivot) const {
-  const int order = layout_.compare(record, pivot.record);
-  if (order != 0) return order < 0;
-  if (peers_.rank() != pivot.rank) return peers_.rank() < pivot.rank;
-  return run != pivot.run ? run < pivot.run : index < pivot.index;
-}
-
-// ---- deciding ----
-
-Verdict RunSplit::judge(const std::vector<Message>& counts) const {
-  Count sum;
-  for (const Message& message : counts) {
-    const auto count = MessageReader(message).get<Count>();
-    sum.least += count.least;
-    sum.most += count.most;
-  }
-  const std::uint64_t wanted = starts_[peers_.rank()];
-  if (sum.least == sum.most && sum.least == wanted) return Verdict::at;
-  if (sum.least >= wanted) return Verdict::before;
-  if (sum.most < wanted) return Verdict::behind;
-  if (sum.most == wanted) return Verdict::not_before;
-  return Verdict::unknown;
-}
-
-void RunSplit::narrow(Splitter& splitter, Verdict verdict, const Pivot& pivot) const {
+// `count` records of all ranks come before the pivot, and `wanted` before the splitter. If that
+// does not say which comes first, records must be read.
+void RunSplit::narrow(Splitter& splitter, const Pivot& pivot, Range count,
+                      std::uint64_t wanted) const {
   for (std::uint32_t run = 0; run < runs_.size(); ++run) {
-    Interval& interval = splitter.intervals[run];
-    const Count& count = splitter.counts[run];
-    switch (verdict) {
-      case Verdict::before:
-        interval.high = std::clamp(count.most, interval.low, interval.high);
-        break;
-      case Verdict::at:
-        interval = {count.least, count.least};
-        break;
-      case Verdict::behind:
-      case Verdict::not_before:
-        interval.low =
-            std::clamp(count.least + (is_in(pivot, run) && verdict == Verdict::behind ? 1 : 0),
-                       interval.low, interval.high);
-        break;
-      case Verdict::unknown:
-      case Verdict::none:
-        break;
-    }
+    const Range& here = splitter.counts[run];
+    Range& interval = splitter.intervals[run];
+    if (count.low >= wanted) interval.high = here.high;
+    if (count.high == wanted) interval.low = here.low;
+    if (count.high < wanted) interval.low = here.low + (is_in(pivot, run) ? 1 : 0);
   }
+  if (count.low < wanted && wanted < count.high) splitter.by_records = true;
 }
 
 }  // namespace

@@ -6,10 +6,12 @@
 
 #include "base/in_flight.h"
 #include "base/memory_region.h"
+#include "base/monitor.h"
 #include "base/turns.h"
 #include "base/units.h"
 #include "cluster/message.h"
 #include "run/block_packer.h"
+#include "run/block_reader.h"
 #include "run/general_output.h"
 #include "run/general_scratch.h"
 
@@ -72,28 +74,18 @@ std::unique_ptr<ByteSink> ScratchPart::make_sink(std::size_t block_bytes, io::Io
   return std::make_unique<Sink>(*this);
 }
 
-// Gives all bytes in order to `visit`, by the thread that calls. `memory`: of two blocks.
-void ScratchPart::read(std::span<std::byte> memory, Monitor& monitor, const Visit& visit) {
-  const auto buffer = [&](std::size_t index) {
-    return memory.data() + index % kReadBlocks * block_bytes_;
+// Gives all bytes in order to `visit`. `memory`: of two blocks.
+void ScratchPart::read(std::span<std::byte> memory, const Visit& visit) {
+  BlockReader even(run_, *blocks_, memory.data());
+  BlockReader odd(run_, *blocks_, memory.data() + block_bytes_);
+  const auto reader = [&](std::size_t index) -> BlockReader& {
+    return index % kReadBlocks == 0 ? even : odd;
   };
-  bool arrived = false;
-  InFlight reading;
-  const auto begin = [&](std::size_t index) {
-    arrived = false;
-    blocks_->read(run_, table_[index], buffer(index),
-                  [&, token = reading.begin()](std::exception_ptr failure) mutable {
-                    if (failure != nullptr) monitor.fail(std::move(failure));
-                    monitor.change([&] { arrived = true; });
-                    token.reset();
-                  });
-  };
-  if (!table_.empty()) begin(0);
   for (std::size_t index = 0; index < table_.size(); ++index) {
-    monitor.wait([&] { return arrived; });
-    if (index + 1 < table_.size()) begin(index + 1);
-    blocks_->open(run_, table_[index], buffer(index));
-    visit({reinterpret_cast<const char*>(buffer(index)), table_[index].bytes});
+    reader(index).start(table_[index]);
+    if (index + 1 < table_.size()) reader(index + 1).start(table_[index + 1]);
+    const std::byte* const block = reader(index).get(table_[index]);
+    visit({reinterpret_cast<const char*>(block), table_[index].bytes});
   }
 }
 
@@ -114,7 +106,7 @@ void ScratchPart::copy_to(const io::File& file, const std::vector<std::uint64_t>
     GeneralOutput::Reservation written = output.begin_open_ended(Ticket{});
     MessageWriter head;
     std::uint64_t left = first - start;  // of the head
-    read(memory.span(), monitor, [&](std::string_view bytes) {
+    read(memory.span(), [&](std::string_view bytes) {
       const auto take = [&bytes](std::uint64_t& most) {
         const std::string_view taken = bytes.substr(0, most);
         bytes.remove_prefix(taken.size());

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/monitor.h"
 #include "cluster/peers.h"
 #include "io/file.h"
 #include "io/io_queue.h"
@@ -49,7 +48,7 @@ class ScratchPart {
   class Sink;
   using Visit = std::function<void(std::string_view bytes)>;
 
-  void read(std::span<std::byte> memory, Monitor& monitor, const Visit& visit);
+  void read(std::span<std::byte> memory, const Visit& visit);
 
   const JobOptions& options_;
   OutputParts parts_;

@@ -105,7 +105,7 @@ class CellContents {
     return run_of(block).blocks[block.index].bytes;
   }
   std::size_t buffer_bytes(const MergeBlock& block) const {
-    return GeneralScratch::buffer_bytes(run_of(block).blocks[block.index]);
+    return BlockSource::buffer_bytes(run_of(block).blocks[block.index]);
   }
   // Finds out where cells begin in a block that has been read.
   void find_cuts(MergeBlock& block) const;

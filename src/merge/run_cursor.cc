@@ -69,10 +69,10 @@ RunCursor::~RunCursor() {
 }
 
 std::size_t RunCursor::memory_bytes(const GeneralRun& run) {
-  const std::size_t largest = GeneralScratch::buffer_bytes(run.largest_block);
+  const std::size_t largest = BlockSource::buffer_bytes(run.largest_block);
   const std::size_t blocks = largest + std::min(largest, kMostAheadBytes);
   return run.parts == nullptr ? blocks
-                              : blocks + 2 * GeneralScratch::buffer_bytes(run.parts->largest_block);
+                              : blocks + 2 * BlockSource::buffer_bytes(run.parts->largest_block);
 }
 
 bool RunCursor::next_part() {
@@ -98,7 +98,7 @@ bool RunCursor::advance() {
 
 std::shared_ptr<RunCursor::Read> RunCursor::start(std::size_t index, bool must) {
   auto read = std::make_shared<Read>();
-  read->buffer = memory_.borrow(GeneralScratch::buffer_bytes(table_->blocks[index]), must);
+  read->buffer = memory_.borrow(BlockSource::buffer_bytes(table_->blocks[index]), must);
   if (read->buffer == nullptr) return nullptr;
   scratch_.read(*table_, index, read->buffer.get(), [read, &monitor = memory_.monitor()] {
     monitor.change([&] { read->done = true; });
@@ -129,7 +129,7 @@ void RunCursor::read(std::size_t index) {
   // The thread that has read it may keep `read` for a while, but not the memory.
   current_ = std::move(read->buffer);
   if (reading_.ahead && index + 1 < end_block_ &&
-      GeneralScratch::buffer_bytes(table_->blocks[index + 1]) <= kMostAheadBytes) {
+      BlockSource::buffer_bytes(table_->blocks[index + 1]) <= kMostAheadBytes) {
     ahead_ = start(index + 1, false);
   }
   scratch_.open(*table_, index, current_.get());

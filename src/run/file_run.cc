@@ -90,23 +90,21 @@ Run open_file_run(std::shared_ptr<io::File> file, std::uint64_t offset, std::uin
   return run;
 }
 
-namespace {
-
-[[noreturn]] void refuse_disorder(const Run& run, std::size_t record_bytes, std::uint64_t record) {
-  throw Error(ErrorCode::bad_input,
-              run.file->path() + ": byte " +
-                  std::to_string(run.file_offset + record * record_bytes) + ": record " +
-                  std::to_string(record) +
-                  " is not in order: merging needs sorted inputs, sort this one without -m");
-}
-
-}  // namespace
-
 MultisetHash check_file_block(const Run& run, const KeyLayout& layout, std::size_t index,
                               const std::byte* records) {
   const std::size_t record_bytes = layout.record_bytes();
   const std::size_t count = run.records_in_block(index);
   const std::uint64_t first = std::uint64_t{index} * run.records_per_block;
+  const auto refuse = [&](std::uint64_t record, const std::string& why) {
+    throw Error(ErrorCode::bad_input, run.file->path() + ": byte " +
+                                          std::to_string(run.file_offset + record * record_bytes) +
+                                          ": " + why);
+  };
+  const auto check_order = [&](bool in_order, std::uint64_t record) {
+    if (in_order) return;
+    refuse(record, "record " + std::to_string(record) +
+                       " is not in order: merging needs sorted inputs, sort this one without -m");
+  };
   MultisetHash hash;
   add_records(hash, records, count, record_bytes);
   if (run.has_sums && hash.sum != run.blocks[index].checksum) {
@@ -114,21 +112,16 @@ MultisetHash check_file_block(const Run& run, const KeyLayout& layout, std::size
   }
   // The merge relied on the key read before.
   if (trigger_of(layout, records) != run.blocks[index].trigger) {
-    throw Error(ErrorCode::bad_input,
-                run.file->path() + ": byte " +
-                    std::to_string(run.file_offset + first * record_bytes) +
-                    ": the file was changed while it was being read: start again");
+    refuse(first, "the file was changed while it was being read: start again");
   }
   for (std::size_t i = 1; i < count; ++i) {
     const std::byte* record = records + i * record_bytes;
-    if (layout.compare(record - record_bytes, record) > 0) {
-      refuse_disorder(run, record_bytes, first + i);
-    }
+    check_order(layout.compare(record - record_bytes, record) <= 0, first + i);
   }
-  if (index + 1 < run.blocks.size() &&
-      trigger_of(layout, records + (count - 1) * record_bytes) > run.blocks[index + 1].trigger) {
-    refuse_disorder(run, record_bytes, first + count);
-  }
+  check_order(
+      index + 1 == run.blocks.size() ||
+          trigger_of(layout, records + (count - 1) * record_bytes) <= run.blocks[index + 1].trigger,
+      first + count);
   return hash;
 }
 

@@ -7,6 +7,7 @@
 // In memory stay where it is stored (run/run_store.h), and its trigger.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -101,6 +102,13 @@ struct GeneralRun : StoredRun {
 
 // The shortest string above `before` and not above `first` (before <= first), at most
 // kMaxTriggerBytes of it. `separates`: it is above `before`.
-std::string_view separator(std::string_view before, std::string_view first, bool& separates);
+inline std::string_view separator(std::string_view before, std::string_view first,
+                                  bool& separates) {
+  const std::size_t most = std::min(before.size(), first.size());
+  std::size_t common = 0;
+  while (common < most && before[common] == first[common]) ++common;
+  separates = common < first.size() && common < kMaxTriggerBytes;
+  return first.substr(0, separates ? common + 1 : std::min(first.size(), kMaxTriggerBytes));
+}
 
 }  // namespace xxl

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "run/run.h"
+#include "run/block_reader.h"
 
 namespace xxl {
 namespace {
@@ -47,7 +47,7 @@ void GeneralScratch::make_room(GeneralRun& run) {
 
 void GeneralScratch::append(GeneralRun& run, const GeneralBlock& block) noexcept {
   run.bytes += block.bytes;
-  run.largest_block = std::max(run.largest_block, buffer_bytes(block));
+  run.largest_block = std::max(run.largest_block, BlockSource::buffer_bytes(block));
   run.blocks.push_back(block);
 }
 
@@ -82,8 +82,8 @@ void GeneralScratch::write_part(GeneralRun& run) {
   const PartHeader header{static_cast<std::uint32_t>(run.blocks.size()),
                           static_cast<std::uint32_t>(run.places.size())};
   const std::size_t bytes = part_bytes(header.blocks, header.places);
-  const std::shared_ptr<std::byte> buffer = allocate_buffer(buffer_bytes(bytes));
-  std::memset(buffer.get(), 0, buffer_bytes(bytes));
+  const std::shared_ptr<std::byte> buffer = allocate_buffer(BlockSource::buffer_bytes(bytes));
+  std::memset(buffer.get(), 0, BlockSource::buffer_bytes(bytes));
   std::byte* to = buffer.get();
   const auto put = [&to](const void* from, std::size_t count) {
     if (count > 0) std::memcpy(to, from, count);
@@ -98,12 +98,9 @@ void GeneralScratch::write_part(GeneralRun& run) {
 }
 
 GeneralRun GeneralScratch::read_part(const GeneralRun& run, std::size_t index) {
-  const std::shared_ptr<std::byte> buffer = allocate_buffer(buffer_bytes(run.parts->blocks[index]));
-  const auto arrived = std::make_shared<bool>(false);
-  read(*run.parts, index, buffer.get(),
-       [&monitor = monitor_, buffer, arrived] { monitor.change([&] { *arrived = true; }); });
-  monitor_.wait([&] { return *arrived; });
-  open(*run.parts, index, buffer.get());
+  const GeneralBlock& block = run.parts->blocks[index];
+  const std::shared_ptr<std::byte> buffer = allocate_buffer(BlockSource::buffer_bytes(block));
+  BlockReader(*run.parts, *source_, buffer.get()).get(block);
   PartHeader header;
   std::memcpy(&header, buffer.get(), sizeof(header));
   GeneralRun part;
@@ -122,9 +119,9 @@ GeneralRun GeneralScratch::read_part(const GeneralRun& run, std::size_t index) {
 void GeneralScratch::write_long_packed(GeneralRun& run, GeneralBlock block,
                                        std::string_view record) {
   const std::size_t bytes = coded_bytes(record.size());
-  const std::shared_ptr<std::byte> buffer = allocate_buffer(buffer_bytes(bytes));
+  const std::shared_ptr<std::byte> buffer = allocate_buffer(BlockSource::buffer_bytes(bytes));
   put_record(reinterpret_cast<char*>(buffer.get()), record);
-  std::memset(buffer.get() + bytes, 0, buffer_bytes(bytes) - bytes);
+  std::memset(buffer.get() + bytes, 0, BlockSource::buffer_bytes(bytes) - bytes);
   const auto done = std::make_shared<bool>(false);
   write(run, block, buffer.get(), bytes, [this, buffer, done] {
     auto lock = monitor_.lock();
@@ -145,7 +142,7 @@ void GeneralScratch::write_long(GeneralRun& run, GeneralBlock block, std::string
   make_room(run);
   static_cast<StoredBlock&>(block) = store_.place(run, {head, body});
   append(run, block);
-  const std::size_t piece_bytes = kSlotsOfPiece * slot_bytes();
+  const std::size_t piece_bytes = kSlotsOfPiece * store_.slot_bytes();
   auto rest = body;
   for (std::size_t slot = 0; slot == 0 || !rest.empty(); slot += kSlotsOfPiece) {
     std::byte* const buffer = buffers.take(piece_bytes);
@@ -158,7 +155,7 @@ void GeneralScratch::write_long(GeneralRun& run, GeneralBlock block, std::string
     std::memcpy(buffer + bytes, part.data(), part.size());
     bytes += part.size();
     rest = rest.subspan(part.size());
-    const std::size_t padded = buffer_bytes(bytes);
+    const std::size_t padded = BlockSource::buffer_bytes(bytes);
     std::memset(buffer + bytes, 0, padded - bytes);
     store_.write_slots(
         run, block, slot, {buffer, padded},
@@ -223,7 +220,7 @@ void GeneralRunWriter::open_block(std::string_view first) {
 void GeneralRunWriter::close_block() {
   if (buffer_ == nullptr) return;
   set_last_key(coded_record(reinterpret_cast<const char*>(last_)));
-  const std::size_t padded = GeneralScratch::buffer_bytes(used_);
+  const std::size_t padded = BlockSource::buffer_bytes(used_);
   std::memset(buffer_ + used_, 0, padded - used_);
   scratch_.write(run_, block_, buffer_, used_,
                  [&buffers = buffers_, buffer = buffer_, size = block_bytes_] {

@@ -31,14 +31,8 @@ class GeneralScratch {
                  BlockPacker packer = {})
       : monitor_(monitor), store_(scratch, io, std::move(packer)) {}
 
-  std::size_t slot_bytes() const { return store_.slot_bytes(); }
   unsigned disks() const { return source_->disks(); }  // that blocks are read from
   bool packs() const { return store_.packer().packs(); }
-  // Bytes of a buffer for a block of `bytes`; for reading a block.
-  static std::size_t buffer_bytes(std::size_t bytes) { return RunStore::buffer_bytes(bytes); }
-  static std::size_t buffer_bytes(const StoredBlock& block) {
-    return RunStore::buffer_bytes(block);
-  }
 
   // Writes the first `bytes` of `buffer` as the next block of `run` (checksum and place are set),
   // then calls `written` on a thread of the queue. The content of the buffer may change. A failure
@@ -61,7 +55,7 @@ class GeneralScratch {
   std::size_t first_of_run(std::size_t bytes);
   void read_from(BlockSource& source) { source_ = &source; }
 
-  // Reads what is stored of block `index` of `run` into `buffer` (buffer_bytes() of the block),
+  // Reads what is stored of block `index` of `run` into `buffer` (BlockSource::buffer_bytes()),
   // then calls `arrived`, unless it fails.
   void read(const GeneralRun& run, std::size_t index, std::byte* buffer,
             std::function<void()> arrived);
@@ -128,8 +122,8 @@ class WriteBuffers {
 //     run 1   |-----|-------|-------|                            |-------|-------|----
 class GeneralRunWriter {
  public:
-  // begin_parts() must have been called if its table is to be in scratch.
-  // `block_bytes`: of a block, unless a single record is larger.
+  // begin_parts() must have been called if its table is to be in scratch. `block_bytes`: of a block,
+  // unless a single record is larger.
   GeneralRunWriter(GeneralRun& run, const KeyExtractor& keys, GeneralScratch& scratch,
                    WriteBuffers& buffers, std::size_t block_bytes)
       : run_(run), keys_(keys), scratch_(scratch), buffers_(buffers), block_bytes_(block_bytes) {}

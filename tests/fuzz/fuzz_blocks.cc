@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/memory_region.h"
 #include "base/units.h"
-#include "cluster/general_slices.h"
+#include "cluster/key_cuts.h"
 #include "cluster/local_scratch.h"
 #include "cluster/run_slices.h"
 #include "fuzz_input.h"
@@ -170,7 +170,7 @@ void check_run_slices(fuzz::Input& input, Ranks& ranks) {
   cuts.push_back({run.records});
   std::vector<Run> runs;
   runs.push_back(std::move(run));
-  const RunSlices slices = exchange_slices(runs, cuts, ranks.scratch, ranks.peers);
+  const RunSlices<Run> slices = exchange_slices(runs, cuts, ranks.scratch, ranks.peers);
   const std::uint64_t begin = cuts[ranks.receiver][0], end = cuts[ranks.receiver + 1][0];
   require(slices.runs.size() == (begin == end ? 0 : ranks.ranks));
   if (begin == end) return;
@@ -217,10 +217,10 @@ void check_text_slices(fuzz::Input& input, Ranks& ranks) {
   const GeneralRun* const all[] = {&run};
   const std::vector<std::string> chosen = choose_key_cuts(all, ranks.peers);
   require(chosen.size() < ranks.ranks && std::ranges::is_sorted(chosen));
-  const GeneralSlices slices = exchange_slices(all, 0, cuts, ranks.scratch, ranks.peers);
+  const RunSlices<GeneralRun> slices = exchange_slices(all, 0, cuts, ranks.scratch, ranks.peers);
   std::vector<bool> is_there(run.blocks.size(), false);
   if (!slices.runs.empty()) {
-    const GeneralRun& slice = *slices.runs[0];
+    const GeneralRun& slice = slices.runs[0];
     const auto is_from = [&](std::size_t first) {
       for (std::size_t i = 0; i < slice.blocks.size(); ++i) {
         const std::size_t number = first + i;

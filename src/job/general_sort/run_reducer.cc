@@ -30,7 +30,7 @@ std::size_t largest_block(const std::vector<MergeSource>& sources) {
 
 // Likewise for the record before, which is held to find groups and may be a block by itself.
 std::size_t held_bytes(const std::vector<MergeSource>& sources, bool has_groups) {
-  return has_groups ? GeneralScratch::buffer_bytes(largest_block(sources)) : 0;
+  return has_groups ? BlockSource::buffer_bytes(largest_block(sources)) : 0;
 }
 
 std::size_t runs_in_scratch(const std::vector<MergeSource>& sources) {

@@ -36,7 +36,7 @@ class GeneralScratchTest : public testing::Test {
 
   void write(const std::string& content) {
     contents_.push_back(content);
-    auto buffer = std::make_shared<MemoryRegion>(GeneralScratch::buffer_bytes(content.size()));
+    auto buffer = std::make_shared<MemoryRegion>(BlockSource::buffer_bytes(content.size()));
     std::memcpy(buffer->data(), content.data(), content.size());
     std::byte* const data = buffer->data();
     scratch_->write(run_, {}, data, content.size(), [buffer = std::move(buffer)] {});
@@ -53,7 +53,7 @@ class GeneralScratchTest : public testing::Test {
   std::string read(std::size_t index) { return read(run_, index); }
   std::string read(const GeneralRun& run, std::size_t index) {
     const GeneralBlock& block = run.blocks[index];
-    MemoryRegion buffer(GeneralScratch::buffer_bytes(block));
+    MemoryRegion buffer(BlockSource::buffer_bytes(block));
     bool arrived = false;
     scratch_->read(run, index, buffer.data(), [&] {
       auto lock = monitor_.lock();
