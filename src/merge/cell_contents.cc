@@ -343,7 +343,8 @@ void CellContents::sort_side(const CellSlice& cell, std::size_t side,
     }
     return;
   }
-  StringSorter<CellAccess> sorter({sources_.data()}, *sides_[side].keys, workspace.scratch,
+  const CellAccess access{sources_.data()};
+  StringSorter<CellAccess> sorter(access, *sides_[side].keys, workspace.scratch,
                                   workspace.key_memory);
   sorter.sort(items, cells_.common_prefix(cell.cell));
 }
