@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/units.h"
+#include "io/open_files.h"
 
 namespace xxl::io {
 namespace {
@@ -25,6 +26,15 @@ constexpr double kWeightSteps = 8;
 constexpr std::uint64_t kPieces = 256;
 constexpr std::uint64_t kMinPieceBytes = 256 * kKiB;
 constexpr std::uint64_t kMaxPieceBytes = 64 * kMiB;
+
+// What is being written at a time is in all files of a disk; few blocks lie in two of them.
+constexpr std::uint64_t kStretchBytes = 2 * kMiB;
+constexpr unsigned kFilesInMemory = 8;
+constexpr unsigned kDescriptorsOfFile = 8;  // free ones, for each
+
+std::uint64_t stretch_slots(std::size_t block_bytes) {
+  return std::max<std::uint64_t>(1, kStretchBytes / block_bytes);
+}
 
 // The set of free slots of one disk: one bit a slot, and above it one bit for each word of 64 slots
 // that has a free one. Finding the lowest free slot looks at 1/4096 of the slots at worst.
@@ -93,6 +103,12 @@ dev_t ScratchSpace::device(unsigned, const File& file) const {
   return file.device();
 }
 
+unsigned ScratchSpace::files(const File& file) const {
+  if (!file.is_in_memory()) return 1;
+  const std::size_t free = free_descriptors(kFilesInMemory * kDescriptorsOfFile);
+  return std::max(1u, static_cast<unsigned>(free / kDescriptorsOfFile));
+}
+
 std::uint64_t ScratchSpace::free_bytes(unsigned, const std::string& directory) const {
   // A file system filled to the last byte is slow, and others write to it too.
   const std::uint64_t free = io::free_bytes(directory);
@@ -109,7 +125,7 @@ bool ScratchSpace::give_back(unsigned, File& file, std::uint64_t offset, std::ui
 
 struct ScratchStore::Disk {
   std::string directory;
-  File file;
+  std::vector<File> files;  // the slots go to them in turn, a stretch to each
   dev_t device = 0;
   unsigned turns = 1;  // in one turn of the permutation
   SlotSet free;
@@ -135,27 +151,32 @@ struct ScratchStore::Returning {
 ScratchStore::ScratchStore(std::vector<std::string> directories, std::size_t block_bytes,
                            std::uint64_t seed, const std::vector<double>& weights,
                            std::unique_ptr<ScratchSpace> space)
-    : block_bytes_(block_bytes), space_(std::move(space)), random_(seed) {
+    : block_bytes_(block_bytes),
+      stretch_slots_(stretch_slots(block_bytes)),
+      space_(std::move(space)),
+      random_(seed) {
   XXL_CHECK(!directories.empty() && directories.size() <= kMaxDisks);
   XXL_CHECK(block_bytes > 0 && block_bytes % kSectorBytes == 0);
   const std::vector<unsigned> counts = turn_counts(directories.size(), weights);
   disks_.reserve(directories.size());
   for (unsigned d = 0; d < directories.size(); ++d) {
-    File file = File::create_unnamed(directories[d]);
-    const dev_t device = space_->device(d, file);
-    disks_.push_back({.directory = std::move(directories[d]),
-                      .file = std::move(file),
-                      .device = device,
-                      .turns = counts[d],
-                      .free = {}});
+    Disk& disk = disks_.emplace_back();
+    disk.directory = std::move(directories[d]);
+    disk.files.push_back(File::create_unnamed(disk.directory));
+    const unsigned files = space_->files(disk.files.front());
+    while (disk.files.size() < files) disk.files.push_back(File::create_unnamed(disk.directory));
+    disk.device = space_->device(d, disk.files.front());
+    disk.turns = counts[d];
     turns_.insert(turns_.end(), counts[d], static_cast<std::uint8_t>(d));
   }
 }
 
-ScratchStore::ScratchStore(std::vector<File> files, std::size_t block_bytes)
-    : block_bytes_(block_bytes), random_(0) {
-  for (File& file : files) {
-    disks_.push_back({.directory = file.path(), .file = std::move(file), .free = {}});
+ScratchStore::ScratchStore(std::vector<std::vector<File>> files, std::size_t block_bytes)
+    : block_bytes_(block_bytes), stretch_slots_(stretch_slots(block_bytes)), random_(0) {
+  for (std::vector<File>& of_disk : files) {
+    Disk& disk = disks_.emplace_back();
+    disk.directory = of_disk.at(0).path();
+    disk.files = std::move(of_disk);
   }
 }
 
@@ -216,8 +237,11 @@ std::vector<ScratchPlace> ScratchStore::allocate(ScratchStripe& stripe, std::siz
   for (std::size_t i = 0; i < count; ++i) {
     stripe.next_ = next;
     const ScratchPlace place = allocate_one(stripe);
-    if (!places.empty() && places.back().disk == place.disk && places.back().slots < kMostSlots &&
-        places.back().slot + places.back().slots == place.slot) {
+    const bool follows = !places.empty() && places.back().disk == place.disk &&
+                         places.back().slots < kMostSlots &&
+                         places.back().slot + places.back().slots == place.slot;
+    const Disk& disk = disks_[place.disk];
+    if (follows && file_of(disk, place.slot - 1) == file_of(disk, place.slot)) {
       ++places.back().slots;
     } else {
       places.push_back(place);
@@ -282,8 +306,12 @@ void ScratchStore::give_back_piece(std::unique_lock<std::mutex>& lock) {
   const std::uint64_t slots = std::min(all.slots, disk.free.capacity() - first);
   all.busy = true;
   lock.unlock();
-  const bool can =
-      space_->give_back(piece.disk, disk.file, first * block_bytes_, slots * block_bytes_);
+  bool can = true;
+  for (std::size_t f = 0; f < disk.files.size(); ++f) {
+    const std::uint64_t offset = bytes_before(disk, f, first);
+    const std::uint64_t bytes = bytes_before(disk, f, first + slots) - offset;
+    can = can && (bytes == 0 || space_->give_back(piece.disk, disk.files[f], offset, bytes));
+  }
   lock.lock();
   all.busy = false;
   if (!can) all.ended = true;  // the file system takes it back at the end
@@ -303,7 +331,30 @@ bool ScratchStore::wait_until_given_back() {
 }
 
 const File& ScratchStore::file(ScratchPlace place) const {
-  return disks_[place.disk].file;
+  const Disk& disk = disks_[place.disk];
+  return disk.files[file_of(disk, place.slot)];
+}
+
+std::uint64_t ScratchStore::offset(ScratchPlace place) const {
+  const Disk& disk = disks_[place.disk];
+  return bytes_before(disk, file_of(disk, place.slot), place.slot);
+}
+
+std::size_t ScratchStore::file_of(const Disk& disk, std::uint64_t slot) const {
+  return slot / stretch_slots_ % disk.files.size();
+}
+
+// What the slots before `slot` take in this file.
+std::uint64_t ScratchStore::bytes_before(const Disk& disk, std::size_t file,
+                                         std::uint64_t slot) const {
+  const std::uint64_t turn = stretch_slots_ * disk.files.size();
+  const std::uint64_t others = std::min(slot % turn, stretch_slots_ * file);
+  const std::uint64_t here = std::min(slot % turn - others, stretch_slots_);
+  return (slot / turn * stretch_slots_ + here) * block_bytes_;
+}
+
+std::span<const File> ScratchStore::files(unsigned disk) const {
+  return disks_[disk].files;
 }
 
 unsigned ScratchStore::disks() const {
@@ -393,8 +444,12 @@ void ScratchStore::add_slots(std::uint64_t slots) {
       if (growth[d] == 0) continue;
       XXL_CHECK(disk.free.capacity() + growth[d] <= std::numeric_limits<std::uint32_t>::max());
       try {
-        space_->reserve(d, disk.file, disk.free.capacity() * block_bytes_,
-                        growth[d] * block_bytes_);
+        const std::uint64_t workers = ceil_div(growth[d] * block_bytes_, kMaxPieceBytes);
+        run_numbered(workers, disk.files.size(), [&](unsigned, std::size_t f) {
+          const std::uint64_t offset = bytes_before(disk, f, disk.free.capacity());
+          const std::uint64_t end = bytes_before(disk, f, disk.free.capacity() + growth[d]);
+          space_->reserve(d, disk.files[f], offset, end - offset);
+        });
       } catch (const Error& error) {
         if (error.code() != ErrorCode::no_space) throw;
         refusal = error.what();

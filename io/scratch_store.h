@@ -1,5 +1,6 @@
 // Where runs are stored between being written and being merged: equal slots in unnamed files, one
-// file in each scratch directory.
+// file in each scratch directory; several in one in memory, as the kernel lets one thread at a time
+// write to a file, or reserve space of it, and both are copying there.
 //
 // The blocks of a run are dealt out to the disks by randomized cyclic allocation: block i of a run
 // goes to disk pi(i mod D), with a fresh random permutation pi for each run. So every run by itself
@@ -23,6 +24,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,9 +48,11 @@ class ScratchSpace {
   virtual ~ScratchSpace() = default;
   // Directories on one device share its free space.
   virtual dev_t device(unsigned disk, const File& file) const;
+  // Into how many files the slots of a disk go. `file`: the first of them.
+  virtual unsigned files(const File& file) const;
   // Free bytes that a sort may take: all but a small margin.
   virtual std::uint64_t free_bytes(unsigned disk, const std::string& directory) const;
-  // As File::reserve.
+  // As File::reserve; of the files of a disk side by side.
   virtual void reserve(unsigned disk, File& file, std::uint64_t offset, std::uint64_t bytes);
   // As File::give_back.
   virtual bool give_back(unsigned disk, File& file, std::uint64_t offset, std::uint64_t bytes);
@@ -79,8 +83,8 @@ class ScratchStore {
   ScratchStore(std::vector<std::string> directories, std::size_t block_bytes, std::uint64_t seed,
                const std::vector<double>& weights = {},
                std::unique_ptr<ScratchSpace> space = std::make_unique<ScratchSpace>());
-  // What another process has written to `files`, one for each disk: only to be read.
-  ScratchStore(std::vector<File> files, std::size_t block_bytes);
+  // What another process has written to `files` of each disk: only to be read.
+  ScratchStore(std::vector<std::vector<File>> files, std::size_t block_bytes);
   ScratchStore(const ScratchStore&) = delete;
   ScratchStore& operator=(const ScratchStore&) = delete;
   ~ScratchStore();
@@ -104,7 +108,7 @@ class ScratchStore {
   ScratchPlace allocate(ScratchStripe& stripe);
 
   // The next `count` slots of the run for one unit of data: on the disk whose turn it is, as far as
-  // it has free slots. Each place is of as many slots as follow one another.
+  // it has free slots. Each place is of as many slots as follow one another in a file.
   std::vector<ScratchPlace> allocate(ScratchStripe& stripe, std::size_t count);
 
   // Frees all slots of `place`. They are used again by a later allocate().
@@ -119,12 +123,11 @@ class ScratchStore {
 
   const File& file(ScratchPlace place) const;
   // Place of the block in its file, in bytes.
-  std::uint64_t offset(ScratchPlace place) const {
-    return std::uint64_t{place.slot} * block_bytes_;
-  }
+  std::uint64_t offset(ScratchPlace place) const;
 
   std::size_t block_bytes() const { return block_bytes_; }
   unsigned disks() const;
+  std::span<const File> files(unsigned disk) const;
   const std::string& directory(unsigned disk) const;
   std::uint64_t reserved_bytes() const { return bytes_of(slots_); }
   std::uint64_t bytes_in_use() const { return bytes_of(slots_in_use_); }
@@ -141,6 +144,8 @@ class ScratchStore {
     std::lock_guard lock(mutex_);
     return slots * block_bytes_;
   }
+  std::size_t file_of(const Disk& disk, std::uint64_t slot) const;
+  std::uint64_t bytes_before(const Disk& disk, std::size_t file, std::uint64_t slot) const;
   // With the lock held:
   ScratchPlace allocate_one(ScratchStripe& stripe);
   std::uint64_t room_slots(unsigned disk) const;
@@ -152,6 +157,7 @@ class ScratchStore {
   [[noreturn]] void throw_no_space(std::uint64_t wanted_bytes, const std::string& refusal) const;
 
   std::size_t block_bytes_;
+  std::uint64_t stretch_slots_;  // that follow one another in a file of a disk
   std::unique_ptr<ScratchSpace> space_;
   std::vector<Disk> disks_;
   mutable std::mutex mutex_;         // of what changes below, and of the disks' free slots

@@ -27,8 +27,11 @@ struct OpenFile {
 Message files_of(const io::ScratchStore& scratch) {
   MessageWriter writer;
   for (unsigned disk = 0; disk < scratch.disks(); ++disk) {
-    const io::File& file = scratch.file({.disk = static_cast<std::uint8_t>(disk)});
-    writer.put(OpenFile{getpid(), file.fd(), file.device(), file.inode()});
+    const std::span<const io::File> files = scratch.files(disk);
+    writer.put(files.size());
+    for (const io::File& file : files) {
+      writer.put(OpenFile{getpid(), file.fd(), file.device(), file.inode()});
+    }
   }
   return writer.take();
 }
@@ -49,14 +52,17 @@ std::optional<io::File> open_again(const OpenFile& told, const std::string& path
 }
 
 // All of them, or none.
-std::vector<io::File> open_all(const Message& message, const io::ScratchStore& own) {
-  std::vector<io::File> files;
+std::vector<std::vector<io::File>> open_all(const Message& message, const io::ScratchStore& own) {
+  std::vector<std::vector<io::File>> disks;
   for (MessageReader reader(message); !reader.at_end();) {
-    auto file = open_again(reader.get<OpenFile>(), own.directory(0));
-    if (!file) return {};
-    files.push_back(std::move(*file));
+    auto& files = disks.emplace_back();
+    for (auto count = reader.get<std::size_t>(); count > 0; --count) {
+      auto file = open_again(reader.get<OpenFile>(), own.directory(0));
+      if (!file) return {};
+      files.push_back(std::move(*file));
+    }
   }
-  return files;
+  return disks;
 }
 
 }  // namespace
@@ -68,7 +74,7 @@ LocalScratch::LocalScratch(const io::ScratchStore& own, RunStore& own_blocks, io
   for (unsigned rank = 0; rank < peers.ranks(); ++rank) {
     if (rank == peers.rank()) sources_[rank] = &own_blocks;
     if (rank == peers.rank() || !peers.is_local(rank)) continue;
-    std::vector<io::File> files = open_all(told[rank], own);
+    auto files = open_all(told[rank], own);
     if (files.empty()) continue;
     opened_.push_back(std::make_unique<Opened>(std::move(files), own_blocks, io));
     sources_[rank] = &opened_.back()->blocks;

@@ -34,7 +34,7 @@ class LocalScratch {
  private:
   // Of another rank.
   struct Opened {
-    Opened(std::vector<io::File> opened, const RunStore& own, io::IoService& io)
+    Opened(std::vector<std::vector<io::File>> opened, const RunStore& own, io::IoService& io)
         : files(std::move(opened), own.slot_bytes()), blocks(files, io, own.packer()) {}
     io::ScratchStore files;
     RunStore blocks;

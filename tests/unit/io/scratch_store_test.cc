@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/memory_region.h"
 #include "base/units.h"
 
 namespace xxl::io {
@@ -28,6 +30,7 @@ class PlayedSpace : public ScratchSpace {
   }
 
   dev_t device(unsigned disk, const File&) const override { return device_of_[disk]; }
+  unsigned files(const File&) const override { return 1; }
   std::uint64_t free_bytes(unsigned disk, const std::string&) const override {
     return free_[device_of_[disk]];
   }
@@ -297,6 +300,72 @@ TEST(ScratchStoreFiles, blocks_are_kept_in_files_without_a_name) {
   std::filesystem::remove(directory);
 }
 
+// Aligned, as direct transfers want it.
+class FilledBlock {
+ public:
+  explicit FilledBlock(std::byte content) : memory_(kBlock) {
+    std::ranges::fill(memory_.span(), content);
+  }
+  std::span<std::byte> bytes() const { return memory_.span(); }
+
+ private:
+  MemoryRegion memory_;
+};
+
+// A directory with several files.
+class SpaceInThree : public ScratchSpace {
+ public:
+  unsigned files(const File&) const override { return 3; }
+};
+
+TEST(ScratchStoreFiles, the_slots_of_a_directory_go_to_several_files) {
+  ScratchStore store({testing::TempDir(), testing::TempDir()}, kBlock, 7, {},
+                     std::make_unique<SpaceInThree>());
+  constexpr std::uint64_t kSlots = 1000;
+  store.reserve(kSlots * kBlock);
+  store.reserve(2 * kSlots * kBlock);
+  for (unsigned disk = 0; disk < 2; ++disk) {
+    std::uint64_t bytes = 0;
+    for (const File& file : store.files(disk)) {
+      EXPECT_NEAR(static_cast<double>(file.stored_bytes()), kSlots * kBlock / 3.0, 2e6);
+      bytes += file.stored_bytes();
+    }
+    EXPECT_EQ(bytes, kSlots * kBlock);
+  }
+  ScratchStripe stripe = store.new_stripe();
+  std::set<std::pair<const File*, std::uint64_t>> seen;
+  std::vector<ScratchPlace> places;
+  for (unsigned run = 0; run < 40; ++run) {
+    std::size_t slots = 0;
+    for (const ScratchPlace& place : store.allocate(stripe, 50)) {
+      slots += place.slots;
+      for (unsigned i = 0; i < place.slots; ++i) {  // one after the other, each its own
+        const std::uint64_t offset = store.offset(place) + i * kBlock;
+        EXPECT_TRUE(seen.emplace(&store.file(place), offset).second);
+        places.push_back({place.slot + i, place.disk});
+        EXPECT_EQ(&store.file(places.back()), &store.file(place));
+        EXPECT_EQ(store.offset(places.back()), offset);
+      }
+    }
+    EXPECT_EQ(slots, 50u);
+  }
+  const auto content = [](std::size_t i) { return std::byte(i % 251 + 1); };
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    io::write_at(store.file(places[i]), store.offset(places[i]), FilledBlock(content(i)).bytes());
+  }
+  store.give_back_released();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i].slot < 500) store.release(places[i]);
+  }
+  store.wait_until_given_back();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    FilledBlock block(std::byte{0});
+    io::read_at(store.file(places[i]), store.offset(places[i]), block.bytes());
+    if (places[i].slot < 500) continue;
+    EXPECT_EQ(block.bytes()[kBlock - 1], content(i)) << i;
+  }
+}
+
 TEST(ScratchStoreFiles, a_missing_directory_is_named) {
   try {
     ScratchStore store({"/nonexistent/scratch"}, kBlock, 7);
@@ -319,22 +388,23 @@ TEST(ScratchStoreFiles, an_impossible_reservation_names_the_directory) {
 
 TEST_F(ScratchStoreTest, what_is_released_goes_back_to_the_file_system_in_pieces) {
   make({kPlenty, kPlenty});
-  store_->reserve(6000 * kBlock);
+  store_->reserve(2 * 12800 * kBlock);  // pieces of 100
   const std::vector<ScratchPlace> first = allocate_run(2000), second = allocate_run(2000);
   store_->give_back_released();
   store_->wait_until_given_back();
-  EXPECT_EQ(space_->given_back_[0].size(), 1000u);  // was not in use
-  std::vector<ScratchPlace> kept;                   // one of each 100 on its disk
+  EXPECT_EQ(space_->given_back_[0].size(), 10800u);  // was not in use
+  std::vector<ScratchPlace> kept;                    // one of each 500 on its disk
   for (const ScratchPlace& place : first) {
-    place.slot % 100 == 0 ? kept.push_back(place) : store_->release(place);
+    place.slot % 500 == 0 ? kept.push_back(place) : store_->release(place);
   }
   store_->wait_until_given_back();
-  for (unsigned d = 0; d < 2; ++d) EXPECT_EQ(space_->given_back_[d].size(), 1000u + 1000u - 10 * 4);
+  for (unsigned d = 0; d < 2; ++d)
+    EXPECT_EQ(space_->given_back_[d].size(), 10800u + 1000u - 2 * 100);
   for (const ScratchPlace& place : kept) store_->release(place);
   for (const ScratchPlace& place : second) store_->release(place);
   store_->wait_until_given_back();
   EXPECT_FALSE(store_->wait_until_given_back());
-  for (unsigned d = 0; d < 2; ++d) EXPECT_EQ(space_->given_back_[d].size(), 3000u);
+  for (unsigned d = 0; d < 2; ++d) EXPECT_EQ(space_->given_back_[d].size(), 12800u);
   EXPECT_EQ(store_->bytes_in_use(), 0u);
 }
 
