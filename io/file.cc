@@ -49,6 +49,12 @@ bool direct_alignment_fits([[maybe_unused]] int fd) {
   return true;
 }
 
+// `file_system`: a number of <linux/magic.h>.
+bool is_on(int fd, std::int64_t file_system) {
+  struct statfs system {};
+  return fstatfs(fd, &system) == 0 && system.f_type == file_system;
+}
+
 // Some file systems (ramfs, many in user space) say that they have no blocks at all: they do not
 // count.
 std::uint64_t free_bytes_of(const struct statvfs& space) {
@@ -406,18 +412,13 @@ int File::wrote(std::size_t bytes) const {
   return disk_refused ? errno : 0;
 }
 
-bool is_on(int fd, std::int64_t file_system) {
-  struct statfs system {};
-  return fstatfs(fd, &system) == 0 && system.f_type == file_system;
-}
-
 bool is_on_memory(int fd) {
   return is_on(fd, TMPFS_MAGIC) || is_on(fd, RAMFS_MAGIC);
 }
 
 bool enable_direct(int fd) {
   const int flags = fcntl(fd, F_GETFL);
-  if (is_on(fd, FUSE_SUPER_MAGIC)) return false;
+  if (is_on_memory(fd) || is_on(fd, FUSE_SUPER_MAGIC)) return false;
   if (flags < 0 || !direct_alignment_fits(fd)) return false;
   return fcntl(fd, F_SETFL, flags | O_DIRECT) == 0;
 }

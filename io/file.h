@@ -105,8 +105,8 @@ class File {
   // Throws Error{no_space} saying how much was asked for. On a file system without fallocate the
   // file is only extended, and free space checked with statvfs.
   void reserve(std::uint64_t offset, std::uint64_t bytes);
-  // Gives the disk space of bytes [offset, offset + bytes) back: they read as zeros. False where the
-  // file system cannot.
+  // Gives the disk space of bytes [offset, offset + bytes) back: they read as zeros. False where
+  // the file system cannot.
   bool give_back(std::uint64_t offset, std::uint64_t bytes);
 
   // Closes the descriptor of a file that is written, until resume() with another one of it. No
@@ -161,14 +161,12 @@ class File {
   mutable std::mutex writing_;
 };
 
-// True if the open file is on a file system of this kind (a number of <linux/magic.h>).
-bool is_on(int fd, std::int64_t file_system);
-
 // True if it is on a file system in memory (tmpfs, ramfs).
 bool is_on_memory(int fd);
 
-// Turns on O_DIRECT for an open file. False when its file system has no direct transfers, or wants
-// them aligned to more than kSectorBytes.
+// Turns on O_DIRECT for an open file. False when its file system has no direct transfers, wants
+// them aligned to more than kSectorBytes, is in memory, or in user space (io_uring was seen to
+// report more than was moved in short direct transfers there).
 bool enable_direct(int fd);
 
 // Free bytes in the file system of `directory` that this user may take.

@@ -91,12 +91,11 @@ class IoService {
   using Factory = std::function<std::unique_ptr<IoQueue>()>;
 
   // `memory` (may be empty) is registered with every queue, and must outlive the service. `depth`
-  // is the number of transfers in flight a disk. With Backend::automatic, io_uring is used unless
-  // the kernel refuses it, and threads for file systems in memory, whose transfers are copies to be
-  // made in parallel. Files that are written through the page cache get threads, since each write
-  // may have to wait for the disk, and so do those that are used as streams: where a transfer ends
-  // early, as at the limit of file sizes, io_uring does not advance the file's position, and the
-  // rest would go to the wrong place.
+  // is the number of transfers in flight a disk. Rings are for direct transfers (File::direct());
+  // with Backend::automatic unless the kernel refuses them. What is copied gets threads: files in
+  // memory and in the page cache, as a ring would copy on one thread, and wait there for the disk;
+  // and streams: where a transfer ends early, as at the limit of file sizes, io_uring does not
+  // advance the file's position, and the rest would go to the wrong place.
   IoService(Backend backend, std::span<std::byte> memory, unsigned depth = 32);
   // For tests: queues come from `factory`.
   explicit IoService(Factory factory);
@@ -121,13 +120,12 @@ class IoService {
   void cancel(bool all);
   void cancel(IoQueue& queue) const;
 
-  Factory factory_;
-  Factory memory_disk_factory_;  // for file systems in memory
-  Factory blocking_factory_;     // for files of which each write may have to wait
+  Factory factory_;  // for direct transfers
+  Factory copying_factory_;
   std::string backend_name_;
   TimeLine* time_line_ = nullptr;
   mutable std::mutex mutex_;
-  std::map<std::pair<dev_t, bool>, std::unique_ptr<IoQueue>> queues_;  // bool: may block
+  std::map<std::pair<dev_t, bool>, std::unique_ptr<IoQueue>> queues_;  // bool: direct
   std::set<IoQueue*> callers_;                                         // that files of callers have
   std::atomic<bool> streams_cancelled_ = false;
   std::atomic<bool> all_cancelled_ = false;

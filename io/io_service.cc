@@ -1,5 +1,3 @@
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/sysmacros.h>
 
 #include <string>
@@ -59,22 +57,6 @@ IoService::Factory thread_factory(unsigned depth) {
   return with_fall_back(threads, [] { return std::make_unique<InlineQueue>(); });
 }
 
-// Transfers in memory are copies, which should run in parallel. On file systems in user space with
-// short direct transfers, io_uring was seen to report more than was moved.
-bool wants_threads(const File& file) {
-  return file.is_in_memory() || is_on(file.fd(), FUSE_SUPER_MAGIC);
-}
-
-// Files that are decompressed or used as streams, and those on disks that are written through the
-// page cache: each write may have to wait for the disk (File::wrote()).
-bool may_block(const File& file) {
-  if (file.decoder() != nullptr) return true;
-  if (!file.is_stored()) return false;
-  if (!file.seekable()) return true;
-  return !file.direct() && !wants_threads(file) &&
-         (fcntl(file.fd(), F_GETFL) & O_ACCMODE) != O_RDONLY;
-}
-
 // Of a time line: "disk 254:0", by the numbers of the device.
 std::string track_of(const File& file) {
   if (!file.is_stored()) return "pipe";
@@ -90,17 +72,13 @@ IoService::IoService(Backend backend, std::span<std::byte> memory, unsigned dept
   const bool use_uring = backend != Backend::threads && reason.empty();
   factory_ = use_uring ? uring_factory(memory, depth) : thread_factory(depth);
   if (backend == Backend::automatic) factory_ = with_fall_back(factory_, thread_factory(depth));
-  memory_disk_factory_ = backend == Backend::io_uring ? factory_ : thread_factory(depth);
-  blocking_factory_ = thread_factory(depth);
+  copying_factory_ = thread_factory(depth);
   backend_name_ = use_uring ? "io_uring" : "threads";
   if (!reason.empty()) backend_name_ += " (" + reason + ")";
 }
 
 IoService::IoService(Factory factory)
-    : factory_(std::move(factory)),
-      memory_disk_factory_(factory_),
-      blocking_factory_(factory_),
-      backend_name_("custom") {}
+    : factory_(std::move(factory)), copying_factory_(factory_), backend_name_("custom") {}
 
 IoService::~IoService() = default;
 
@@ -112,13 +90,11 @@ IoQueue& IoService::queue_for(const File& file) {
     cancel(*caller);
     return *caller;
   }
-  const bool blocking = may_block(file);
-  const auto place = std::pair(file.device(), blocking);
+  const bool direct = file.direct();
+  const auto place = std::pair(file.device(), direct);
   const auto found = queues_.find(place);
   if (found != queues_.end()) return *found->second;
-  std::unique_ptr<IoQueue> queue = blocking              ? blocking_factory_()
-                                   : wants_threads(file) ? memory_disk_factory_()
-                                                         : factory_();
+  std::unique_ptr<IoQueue> queue = direct ? factory_() : copying_factory_();
   if (time_line_ != nullptr) {
     queue = std::make_unique<TracedQueue>(std::move(queue), *time_line_, track_of(file));
   }

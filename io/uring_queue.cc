@@ -16,11 +16,8 @@
 namespace xxl::io {
 namespace {
 
-// What a completion belongs to (user_data): the index of a slot for its transfer, the same with
-// this bit for its file being ready, the wake event, or an attempt to cancel.
-constexpr std::uint64_t kReadyTag = std::uint64_t{1} << 32;
-constexpr std::uint64_t kWakeTag = std::uint64_t{1} << 33;
-constexpr std::uint64_t kCancelTag = std::uint64_t{1} << 34;
+// What a completion belongs to (user_data): a slot, by its index, or the wake event.
+constexpr std::uint64_t kWakeTag = std::uint64_t{1} << 32;
 
 // Ways to set up a ring, best first; kernels refuse flags that they do not know.
 constexpr unsigned kSetupFlags[] = {
@@ -32,10 +29,10 @@ constexpr unsigned kSetupFlags[] = {
 // The kernel has no room at the moment; repeated only if nothing completes.
 constexpr unsigned kMostRefusals = 10'000;
 
-// Entries that can wait for submission together: a transfer in each slot, two attempts to cancel
-// it, and the poll for the wake event.
+// Entries that can wait for submission together: a transfer in each slot, and the poll for the wake
+// event.
 unsigned ring_entries(std::size_t depth) {
-  return static_cast<unsigned>(3 * depth + 1);
+  return static_cast<unsigned>(depth + 1);
 }
 
 // CAP_IPC_LOCK: the limit on locked memory does not apply.
@@ -111,13 +108,13 @@ UringQueue::~UringQueue() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    cancel_streams_ = true;
   }
   wake_event_.send();
   thread_.join();
 }
 
 void UringQueue::submit(Request request) noexcept {
+  XXL_CHECK(request.offset != Request::kStream);
   bool queued = false;
   bool was_awake = true;
   {
@@ -129,13 +126,9 @@ void UringQueue::submit(Request request) noexcept {
   if (!was_awake) wake_event_.send();
 }
 
-void UringQueue::cancel(bool all) {
-  {
-    std::lock_guard lock(mutex_);
-    cancel_streams_ = true;
-    cancel_all_ = cancel_all_ || all;
-  }
-  wake_event_.send();
+void UringQueue::cancel_all() {
+  std::lock_guard lock(mutex_);
+  cancel_all_ = true;
 }
 
 void UringQueue::run() {
@@ -151,7 +144,6 @@ void UringQueue::run() {
 bool UringQueue::start_waiting() {
   std::unique_lock lock(mutex_);
   all_cancelled_ = cancel_all_;
-  if (cancel_streams_ && !streams_cancelled_) cancel_streams_in_flight();
   while (!waiting_.empty() && !free_slots_.empty()) {
     const std::size_t slot = free_slots_.back();
     free_slots_.pop_back();
@@ -167,7 +159,7 @@ bool UringQueue::start_waiting() {
 
 void UringQueue::issue(std::size_t slot) {
   io_uring_sqe* entry = ring_.new_entry();
-  if (is_cancelled(slots_[slot])) {
+  if (all_cancelled_) {
     io_uring_prep_nop(entry);
   } else {
     prepare(entry, slots_[slot]);
@@ -202,32 +194,6 @@ bool UringQueue::is_registered(std::span<const std::byte> data) {
     registration_ = done ? Registration::done : Registration::refused;
   }
   return registration_ == Registration::done;
-}
-
-// A slot is being read into, or waits for its file to become ready: the ring finds one of the two,
-// or none when its completion is already there. After that, continue_or_finish() ends the transfer.
-void UringQueue::cancel_streams_in_flight() {
-  streams_cancelled_ = true;
-  for (std::size_t slot = 0; slot < depth_; ++slot) {
-    if (!slots_[slot].is_stream_read()) continue;
-    for (const std::uint64_t tag : {std::uint64_t{slot}, kReadyTag | slot}) {
-      io_uring_sqe* entry = ring_.new_entry();
-      io_uring_prep_cancel64(entry, tag, 0);
-      io_uring_sqe_set_data64(entry, kCancelTag);
-    }
-  }
-}
-
-bool UringQueue::is_cancelled(const Transfer& transfer) const {
-  return all_cancelled_ || (streams_cancelled_ && transfer.is_stream_read());
-}
-
-// For a non-blocking file (a pipe, set so by a process that shares it) that said EAGAIN.
-void UringQueue::wait_until_ready(std::size_t slot) {
-  const Request& request = slots_[slot].request();
-  io_uring_sqe* entry = ring_.new_entry();
-  io_uring_prep_poll_add(entry, request.file->fd(), request.op == Op::read ? POLLIN : POLLOUT);
-  io_uring_sqe_set_data64(entry, kReadyTag | slot);
 }
 
 void UringQueue::watch_wake_event() {
@@ -288,23 +254,18 @@ void UringQueue::handle(std::uint64_t tag, int result) {
     if (result < 0) return fail(-result);
     wake_event_.take();
     watch_wake_event();
-  } else if (tag == kCancelTag) {
-    // Whatever the attempt's result, its target completes.
-  } else if ((tag & kReadyTag) != 0) {
-    issue(tag & ~kReadyTag);  // an error of the file shows there
   } else {
     continue_or_finish(tag, result);
   }
 }
 
 void UringQueue::continue_or_finish(std::size_t slot, int result) {
-  if (is_cancelled(slots_[slot])) {
+  if (all_cancelled_) {
     slots_[slot].cancel();
   } else if (result == -ECANCELED) {
     slots_[slot].carry_out();  // the kernel had no thread for it (ulimit -u)
   } else if (!slots_[slot].advance(result)) {
-    result == -EAGAIN ? wait_until_ready(slot) : issue(slot);
-    return;
+    return issue(slot);
   }
   finish(slot);
 }

@@ -1,4 +1,4 @@
-// Asynchronous I/O through io_uring: one ring and one thread for each disk.
+// Asynchronous I/O through io_uring: one ring and one thread for each disk. Not for streams.
 //
 //   submit() ──▶ waiting requests ──▶ ring thread: starts, continues and completes transfers
 //            wakes ───────────────────────┘            (at most `depth` in flight)
@@ -90,22 +90,17 @@ class UringQueue final : public IoQueue {
   // Registered when it has proved useful (see above), up to kMaxRegisteredBytes and if the limit on
   // locked memory allows.
   void register_memory(std::span<std::byte> memory) override { memory_ = memory; }
-  void cancel_streams() override { cancel(false); }
-  void cancel_all() override { cancel(true); }
+  void cancel_all() override;
   QueueStats stats() const override { return meter_.snapshot(); }
   std::string name() const override { return "io_uring"; }
 
  private:
-  void cancel(bool all);
   void run();
   // Moves waiting requests to the ring while there are free slots; false when the queue is to end.
   bool start_waiting();
   void issue(std::size_t slot);
   void prepare(io_uring_sqe* entry, const Transfer& transfer);
   bool is_registered(std::span<const std::byte> data);
-  void cancel_streams_in_flight();
-  bool is_cancelled(const Transfer& transfer) const;
-  void wait_until_ready(std::size_t slot);
   void watch_wake_event();
   void submit_and_wait();
   void handle_completions();
@@ -127,7 +122,6 @@ class UringQueue final : public IoQueue {
   enum class Registration { untried, done, refused };
   Registration registration_ = Registration::untried;
   std::uint64_t bytes_before_registration_ = 0;  // transferred in memory_
-  bool streams_cancelled_ = false;               // cancel_streams_ was seen
   bool all_cancelled_ = false;                   // cancel_all_ was seen
   unsigned refusals_ = 0;  // since the ring last accepted or completed anything
   int failure_ = 0;        // why the ring is no longer usable
@@ -136,7 +130,6 @@ class UringQueue final : public IoQueue {
   RequestFifo waiting_;
   bool awake_ = false;  // the ring thread will look at waiting_ without a wake-up
   bool stopping_ = false;
-  bool cancel_streams_ = false;
   bool cancel_all_ = false;
 
   Thread thread_;
