@@ -113,8 +113,7 @@ void join_group(const SideGroups& r, const SideGroups& s, JoinEmitter& emitter, 
 
 }  // namespace
 
-bool CellJoiner::take(std::size_t cell, std::span<const CellRecords> sides,
-                      const std::function<void()>& sort) {
+bool CellJoiner::take(std::size_t cell, std::span<const CellRecords> sides, const Sort& sort) {
   sort();
   RowOutput output(output_, first_ticket_ + cell, rules_.syntax, rules_.buffer_bytes);
   JoinEmitter emitter(rules_, output);

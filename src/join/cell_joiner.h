@@ -26,8 +26,7 @@ class CellJoiner final : public CellWork {
         monitor_(monitor) {}
 
   bool marks_same() const override { return false; }
-  bool take(std::size_t cell, std::span<const CellRecords> sides,
-            const std::function<void()>& sort) override;
+  bool take(std::size_t cell, std::span<const CellRecords> sides, const Sort& sort) override;
   bool stream(std::size_t cell, std::span<RecordMerge> sides) override;
   void skip(std::size_t cell) override;
 

@@ -16,8 +16,7 @@ GeneralOutput::Reservation CellEmitter::begin_open_ended(std::size_t cell) {
                          : output_.begin(places_[cell]);
 }
 
-bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides,
-                       const std::function<void()>& sort) {
+bool CellEmitter::take(std::size_t cell, std::span<const CellRecords> sides, const Sort& sort) {
   const std::span<const StringItem> items = sides[0].items;
   const CellAccess& access = sides[0].access;
   const EmitRules& rules = options_.rules;

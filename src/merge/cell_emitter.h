@@ -33,8 +33,7 @@ class CellEmitter final : public CellWork {
       : options_(options), output_(output), places_(places), monitor_(monitor) {}
 
   bool marks_same() const override { return options_.rules.kept.has_groups(); }
-  bool take(std::size_t cell, std::span<const CellRecords> sides,
-            const std::function<void()>& sort) override;
+  bool take(std::size_t cell, std::span<const CellRecords> sides, const Sort& sort) override;
   bool stream(std::size_t cell, std::span<RecordMerge> sides) override;
   void skip(std::size_t cell) override { begin(cell, 0).finish(); }
 

@@ -70,8 +70,8 @@ class CellWork {
   virtual bool marks_same() const = 0;
   // False if no further cells are needed: those that still come are skipped. The records are in
   // order once `sort` has been called, which must be; how many there are is known before.
-  virtual bool take(std::size_t cell, std::span<const CellRecords> sides,
-                    const std::function<void()>& sort) = 0;
+  using Sort = std::function<void()>;
+  virtual bool take(std::size_t cell, std::span<const CellRecords> sides, const Sort& sort) = 0;
   // A cell that cannot be held.
   virtual bool stream(std::size_t cell, std::span<RecordMerge> sides) = 0;
   virtual void skip(std::size_t cell) = 0;

@@ -122,8 +122,8 @@ class WriteBuffers {
 //     run 1   |-----|-------|-------|                            |-------|-------|----
 class GeneralRunWriter {
  public:
-  // begin_parts() must have been called if its table is to be in scratch. `block_bytes`: of a block,
-  // unless a single record is larger.
+  // begin_parts() must have been called if its table is to be in scratch. `block_bytes`: of a
+  // block, unless a single record is larger.
   GeneralRunWriter(GeneralRun& run, const KeyExtractor& keys, GeneralScratch& scratch,
                    WriteBuffers& buffers, std::size_t block_bytes)
       : run_(run), keys_(keys), scratch_(scratch), buffers_(buffers), block_bytes_(block_bytes) {}

@@ -69,9 +69,7 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
   append_fact(out, "disk access:", plan.backend);
   if (plan.input_size_known) {
     append_fact(out, "runs:",
-                std::to_string(plan.expected_runs) +
-                    " expected of random input, in "
-                    "blocks of " +
+                std::to_string(plan.expected_runs) + " expected of random input, in blocks of " +
                     format_bytes(plan.block_bytes));
     append_fact(out, "merging:", merging_text(plan.passes, plan.merge_degree));
     append_fact(out, "scratch space:",

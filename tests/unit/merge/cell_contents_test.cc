@@ -24,8 +24,7 @@ using test::WholeLine;
 class KeptCell final : public CellWork {
  public:
   bool marks_same() const override { return true; }
-  bool take(std::size_t, std::span<const CellRecords> sides,
-            const std::function<void()>& sort) override {
+  bool take(std::size_t, std::span<const CellRecords> sides, const Sort& sort) override {
     sort();
     records.assign(sides.begin(), sides.end());
     return true;

@@ -77,8 +77,7 @@ class DisksInStep final : public io::IoQueue {
 class Collector final : public CellWork {
  public:
   bool marks_same() const override { return false; }
-  bool take(std::size_t cell, std::span<const CellRecords> sides,
-            const std::function<void()>& sort) override {
+  bool take(std::size_t cell, std::span<const CellRecords> sides, const Sort& sort) override {
     sort();
     Records records;
     for (std::size_t i = 0; i < sides[0].size(); ++i) records.emplace_back(sides[0][i]);

@@ -175,7 +175,7 @@ TEST_P(SpreadMergerTest, passes_a_failure_on) {
   class Failing final : public CellWork {
    public:
     bool marks_same() const override { return false; }
-    bool take(std::size_t, std::span<const CellRecords>, const std::function<void()>&) override {
+    bool take(std::size_t, std::span<const CellRecords>, const Sort&) override {
       throw Error(ErrorCode::io, "broken");
     }
     bool stream(std::size_t, std::span<RecordMerge>) override { return true; }
