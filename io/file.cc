@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <mntent.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <utility>
@@ -378,6 +380,21 @@ void File::reserve(std::uint64_t offset, std::uint64_t bytes) {
 bool File::give_back(std::uint64_t offset, std::uint64_t bytes) {
   return fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                    static_cast<off_t>(bytes)) == 0;
+}
+
+bool File::gives_back_soon() const {
+  std::FILE* const mounts = setmntent("/proc/self/mounts", "r");
+  if (mounts == nullptr) return true;
+  bool discards = false;
+  mntent mount;
+  char text[4096];
+  while (!discards && getmntent_r(mounts, &mount, text, sizeof(text)) != nullptr) {
+    struct stat root;
+    discards = hasmntopt(&mount, "discard") != nullptr && stat(mount.mnt_dir, &root) == 0 &&
+               root.st_dev == device_;
+  }
+  endmntent(mounts);
+  return !discards;
 }
 
 void File::suspend() {

@@ -108,6 +108,9 @@ class File {
   // Gives the disk space of bytes [offset, offset + bytes) back: they read as zeros. False where
   // the file system cannot.
   bool give_back(std::uint64_t offset, std::uint64_t bytes);
+  // False where that would hold up writes: the file system is mounted with the option discard, and
+  // tells its device of each block that becomes free.
+  bool gives_back_soon() const;
 
   // Closes the descriptor of a file that is written, until resume() with another one of it. No
   // transfer may be under way.

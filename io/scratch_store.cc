@@ -120,7 +120,7 @@ void ScratchSpace::reserve(unsigned, File& file, std::uint64_t offset, std::uint
 }
 
 bool ScratchSpace::give_back(unsigned, File& file, std::uint64_t offset, std::uint64_t bytes) {
-  return file.give_back(offset, bytes);
+  return file.gives_back_soon() && file.give_back(offset, bytes);
 }
 
 struct ScratchStore::Disk {

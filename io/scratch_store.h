@@ -54,7 +54,7 @@ class ScratchSpace {
   virtual std::uint64_t free_bytes(unsigned disk, const std::string& directory) const;
   // As File::reserve; of the files of a disk side by side.
   virtual void reserve(unsigned disk, File& file, std::uint64_t offset, std::uint64_t bytes);
-  // As File::give_back.
+  // As File::give_back; false as File::gives_back_soon.
   virtual bool give_back(unsigned disk, File& file, std::uint64_t offset, std::uint64_t bytes);
 };
 

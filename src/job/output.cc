@@ -76,7 +76,7 @@ void Output::open_file(std::uint64_t bytes) {
 
 // How many of `bytes` scratch will have given back on the same device, for certain.
 std::uint64_t Output::bytes_after_scratch(std::uint64_t bytes) const {
-  if (!follows_scratch_) return 0;
+  if (!follows_scratch_ || !file_->file().gives_back_soon()) return 0;
   const auto here = std::ranges::count_if(options_.scratch_dirs, [this](const std::string& path) {
     struct stat status;
     return stat(path.c_str(), &status) == 0 && status.st_dev == file_->file().device();

@@ -74,8 +74,7 @@ std::string explain(const ReportSubject& subject, const SortPlan& plan) {
     append_fact(out, "merging:", merging_text(plan.passes, plan.merge_degree));
     append_fact(out, "scratch space:",
                 (plan.limit && plan.scratch_bytes != 0 ? "at most " : "") +
-                    format_exact(plan.scratch_bytes) + " in " + list_text(subject.scratch_dirs) +
-                    (plan.scratch_bytes != 0 ? ", given back while the output is written" : ""));
+                    format_exact(plan.scratch_bytes) + " in " + list_text(subject.scratch_dirs));
   } else {
     append_fact(
         out, "runs:", "as many as the input takes, in blocks of " + format_bytes(plan.block_bytes));
