@@ -287,11 +287,11 @@ void ScratchStore::give_back_released() {
     }
   }
   returning_->thread = Thread::try_start([this, &all = *returning_] {
-    std::unique_lock lock(mutex_);
+    std::unique_lock held(mutex_);
     for (;;) {
-      all.changed.wait(lock, [&] { return all.ended || !all.waiting.empty(); });
+      all.changed.wait(held, [&] { return all.ended || !all.waiting.empty(); });
       if (all.ended) return;
-      give_back_piece(lock);
+      give_back_piece(held);
     }
   });
 }
@@ -444,7 +444,8 @@ void ScratchStore::add_slots(std::uint64_t slots) {
       if (growth[d] == 0) continue;
       XXL_CHECK(disk.free.capacity() + growth[d] <= std::numeric_limits<std::uint32_t>::max());
       try {
-        const std::uint64_t workers = ceil_div(growth[d] * block_bytes_, kMaxPieceBytes);
+        const auto workers =
+            static_cast<unsigned>(ceil_div(growth[d] * block_bytes_, kMaxPieceBytes));
         run_numbered(workers, disk.files.size(), [&](unsigned, std::size_t f) {
           const std::uint64_t offset = bytes_before(disk, f, disk.free.capacity());
           const std::uint64_t end = bytes_before(disk, f, disk.free.capacity() + growth[d]);
