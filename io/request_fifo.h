@@ -42,7 +42,8 @@ class RequestFifo {
     return request;
   }
 
-  bool empty() const { return writes_.empty() && reads_.empty(); }
+  bool empty() const { return size() == 0; }
+  std::size_t size() const { return writes_.size() + reads_.size(); }
 
  private:
   std::deque<Request> writes_;

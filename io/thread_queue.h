@@ -21,8 +21,8 @@ class ThreadQueue final : public IoQueue {
   // More threads than this gain nothing on the disks seen.
   static constexpr unsigned kMaxThreads = 16;
 
-  // Keeps min(depth, kMaxThreads) transfers in flight, each on a thread of its own; fewer where the
-  // system refuses threads. REQUIRES for submit(): width() > 0.
+  // Keeps min(depth, kMaxThreads) transfers in flight, each on a thread of its own, started when it
+  // is first needed; fewer where the system refuses threads. REQUIRES for submit(): width() > 0.
   explicit ThreadQueue(unsigned depth);
   ~ThreadQueue() override;
 
@@ -38,12 +38,15 @@ class ThreadQueue final : public IoQueue {
   std::string name() const override { return "threads"; }
 
  private:
+  void start_thread() noexcept;
   void serve();
 
   std::mutex mutex_;
   std::condition_variable arrived_;
   RequestFifo waiting_;
   bool stopping_ = false;
+  std::size_t most_threads_;
+  std::size_t busy_ = 0;  // threads
   QueueMeter meter_;
   WakeEvent streams_cancelled_;  // never taken back: it stays readable
   std::atomic<bool> all_cancelled_ = false;
