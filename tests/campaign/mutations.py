@@ -77,8 +77,8 @@ MUTATIONS = [
     ("a record equal to the bound is merged too early", "src/merge/usable_records.cc",
      "  return x_run < run;", "  return true;"),
     ("blocks of text are given back by the first of their cells", "src/merge/general_merger.cc",
-     "        if (--block.users == 0) give_back(block);",
-     "        if (block.users != 0 && (--block.users, true)) {\n          block.users = 0;\n          give_back(block);\n        }"),
+     "      if (is_sorted && --block.users == 0) give_back(block);",
+     "      if (is_sorted && block.users != 0) {\n        block.users = 0;\n        give_back(block);\n      }"),
     ("a merge takes equal records from the last run first", "src/merge/record_merge.cc",
      "  return order != 0 ? order < 0 : a < b;", "  return order != 0 ? order < 0 : a > b;"),
     # --- records ---
