@@ -21,20 +21,14 @@ namespace {
 // Blocks of the fastest disk in one turn of the permutation when speeds differ.
 constexpr double kWeightSteps = 8;
 
-// Released space goes back in so many pieces, unless they are too small or too large: a run that is
-// read keeps up to one of them.
-constexpr std::uint64_t kPieces = 256;
+// Released space goes back in so many pieces for each run, unless these are too small or too large.
+// A run that is read keeps up to one of them on each disk.
+constexpr std::uint64_t kPiecesOfRun = 32;
 constexpr std::uint64_t kMinPieceBytes = 256 * kKiB;
 constexpr std::uint64_t kMaxPieceBytes = 64 * kMiB;
 
-// What is being written at a time is in all files of a disk; few blocks lie in two of them.
-constexpr std::uint64_t kStretchBytes = 2 * kMiB;
 constexpr unsigned kFilesInMemory = 8;
 constexpr unsigned kDescriptorsOfFile = 8;  // free ones, for each
-
-std::uint64_t stretch_slots(std::size_t block_bytes) {
-  return std::max<std::uint64_t>(1, kStretchBytes / block_bytes);
-}
 
 // The set of free slots of one disk: one bit a slot, and above it one bit for each word of 64 slots
 // that has a free one. Finding the lowest free slot looks at 1/4096 of the slots at worst.
@@ -119,8 +113,12 @@ void ScratchSpace::reserve(unsigned, File& file, std::uint64_t offset, std::uint
   file.reserve(offset, bytes);
 }
 
+bool ScratchSpace::gives_back_soon(const File& file) const {
+  return file.gives_back_soon();
+}
+
 bool ScratchSpace::give_back(unsigned, File& file, std::uint64_t offset, std::uint64_t bytes) {
-  return file.gives_back_soon() && file.give_back(offset, bytes);
+  return file.give_back(offset, bytes);
 }
 
 struct ScratchStore::Disk {
@@ -133,7 +131,7 @@ struct ScratchStore::Disk {
   std::vector<std::uint32_t> used{};  // slots of each piece, once released space goes back
 };
 
-// What goes back to the file system. With the lock of the store, but for the thread.
+// The pieces that go back to the file system. All but the thread is guarded by the store's lock.
 struct ScratchStore::Returning {
   struct Piece {
     unsigned disk;
@@ -151,10 +149,7 @@ struct ScratchStore::Returning {
 ScratchStore::ScratchStore(std::vector<std::string> directories, std::size_t block_bytes,
                            std::uint64_t seed, const std::vector<double>& weights,
                            std::unique_ptr<ScratchSpace> space)
-    : block_bytes_(block_bytes),
-      stretch_slots_(stretch_slots(block_bytes)),
-      space_(std::move(space)),
-      random_(seed) {
+    : block_bytes_(block_bytes), space_(std::move(space)), random_(seed) {
   XXL_CHECK(!directories.empty() && directories.size() <= kMaxDisks);
   XXL_CHECK(block_bytes > 0 && block_bytes % kSectorBytes == 0);
   const std::vector<unsigned> counts = turn_counts(directories.size(), weights);
@@ -172,7 +167,7 @@ ScratchStore::ScratchStore(std::vector<std::string> directories, std::size_t blo
 }
 
 ScratchStore::ScratchStore(std::vector<std::vector<File>> files, std::size_t block_bytes)
-    : block_bytes_(block_bytes), stretch_slots_(stretch_slots(block_bytes)), random_(0) {
+    : block_bytes_(block_bytes), random_(0) {
   for (std::vector<File>& of_disk : files) {
     Disk& disk = disks_.emplace_back();
     disk.directory = of_disk.at(0).path();
@@ -201,6 +196,7 @@ void ScratchStore::reserve(std::uint64_t bytes) {
 ScratchStripe ScratchStore::new_stripe() {
   ScratchStripe stripe;
   std::lock_guard lock(mutex_);
+  ++runs_;
   stripe.disks_ = turns_;
   for (std::size_t i = stripe.disks_.size(); i > 1; --i) {
     std::swap(stripe.disks_[i - 1], stripe.disks_[random_.below(i)]);
@@ -271,9 +267,13 @@ void ScratchStore::release(ScratchPlace place) {
 void ScratchStore::give_back_released() {
   std::lock_guard lock(mutex_);
   XXL_CHECK(returning_ == nullptr);
+  for (const Disk& disk : disks_) {
+    if (!space_->gives_back_soon(disk.files.front())) return;
+  }
   returning_ = std::make_unique<Returning>();
+  const std::uint64_t pieces = kPiecesOfRun * std::max<std::uint64_t>(runs_, 1) * disks();
   const std::uint64_t bytes =
-      std::clamp(slots_ * block_bytes_ / kPieces, kMinPieceBytes, kMaxPieceBytes);
+      std::clamp(slots_ * block_bytes_ / pieces, kMinPieceBytes, kMaxPieceBytes);
   const std::uint64_t slots = ceil_div<std::uint64_t>(bytes, block_bytes_);
   returning_->slots = slots;
   for (unsigned d = 0; d < disks(); ++d) {
@@ -344,7 +344,7 @@ std::size_t ScratchStore::file_of(const Disk& disk, std::uint64_t slot) const {
   return slot / stretch_slots_ % disk.files.size();
 }
 
-// What the slots before `slot` take in this file.
+// The bytes of `file` that lie before `slot`.
 std::uint64_t ScratchStore::bytes_before(const Disk& disk, std::size_t file,
                                          std::uint64_t slot) const {
   const std::uint64_t turn = stretch_slots_ * disk.files.size();

@@ -19,6 +19,7 @@
 // when a sort starts and not hours later.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +55,8 @@ class ScratchSpace {
   virtual std::uint64_t free_bytes(unsigned disk, const std::string& directory) const;
   // As File::reserve; of the files of a disk side by side.
   virtual void reserve(unsigned disk, File& file, std::uint64_t offset, std::uint64_t bytes);
-  // As File::give_back; false as File::gives_back_soon.
+  // As the methods of File.
+  virtual bool gives_back_soon(const File& file) const;
   virtual bool give_back(unsigned disk, File& file, std::uint64_t offset, std::uint64_t bytes);
 };
 
@@ -83,7 +85,7 @@ class ScratchStore {
   ScratchStore(std::vector<std::string> directories, std::size_t block_bytes, std::uint64_t seed,
                const std::vector<double>& weights = {},
                std::unique_ptr<ScratchSpace> space = std::make_unique<ScratchSpace>());
-  // What another process has written to `files` of each disk: only to be read.
+  // For reading only: `files` has the files of each disk, which another process has written.
   ScratchStore(std::vector<std::vector<File>> files, std::size_t block_bytes);
   ScratchStore(const ScratchStore&) = delete;
   ScratchStore& operator=(const ScratchStore&) = delete;
@@ -116,7 +118,8 @@ class ScratchStore {
 
   // After the last allocate(): from now on, what is released goes back to the file system, some MiB
   // at a time, by a thread of the store. So space is there for the output, and the end of the store
-  // does not wait until the file system has taken back all of it.
+  // does not wait until the file system has taken back all of it. Not where File::gives_back_soon()
+  // is false for a directory.
   void give_back_released();
   // Waits until what has been released is given back. False if nothing was under way.
   bool wait_until_given_back();
@@ -157,7 +160,9 @@ class ScratchStore {
   [[noreturn]] void throw_no_space(std::uint64_t wanted_bytes, const std::string& refusal) const;
 
   std::size_t block_bytes_;
-  std::uint64_t stretch_slots_;  // that follow one another in a file of a disk
+  // So many follow one another in a file of a disk, then the next file has its turn: few enough
+  // that writers of neighboring blocks use different files.
+  const std::uint64_t stretch_slots_ = std::max<std::uint64_t>(1, (2 << 20) / block_bytes_);
   std::unique_ptr<ScratchSpace> space_;
   std::vector<Disk> disks_;
   mutable std::mutex mutex_;         // of what changes below, and of the disks' free slots
@@ -165,6 +170,7 @@ class ScratchStore {
   Random random_;
   std::uint64_t slots_ = 0;  // reserved on all disks
   std::uint64_t slots_in_use_ = 0;
+  std::uint64_t runs_ = 0;  // that have begun
   std::uint64_t peak_slots_ = 0;
   std::atomic<std::uint64_t>* counted_in_ = nullptr;
   std::unique_ptr<Returning> returning_;  // last: its thread uses the rest

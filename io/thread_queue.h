@@ -1,4 +1,5 @@
-// Asynchronous I/O by threads that block: for systems where io_uring is missing or forbidden.
+// Asynchronous I/O by threads that block: for files that are copied (in memory, in the page cache),
+// for streams, and for all files where io_uring is missing or forbidden.
 #pragma once
 
 #include <atomic>

@@ -16,7 +16,7 @@
 namespace xxl::io {
 namespace {
 
-// What a completion belongs to (user_data): a slot, by its index, or the wake event.
+// The tag of an entry (user_data) is the index of its slot, or this for the wake event.
 constexpr std::uint64_t kWakeTag = std::uint64_t{1} << 32;
 
 // Ways to set up a ring, best first; kernels refuse flags that they do not know.

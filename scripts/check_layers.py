@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAYERS = (
     {"include/xxl": 4375},
     {"src/base": 2660},
-    {"io": 6510},
+    {"io": 6515},
     {"src/columns/files": 830, "src/record": 10370},
     {"src/columns/arrow_module": 4590, "src/sort": 3650},
     {"gpu/device": 1370, "src/run": 3785},

@@ -9,7 +9,7 @@
 namespace xxl {
 namespace {
 
-// Of each rank: parts then differ by another thousandth of a part or so.
+// Each rank gives so many samples. They make parts differ by another thousandth, about.
 constexpr std::uint64_t kSamples = 1024;
 
 // Keys of this rank's runs, each with the bytes of records from there to the next one.

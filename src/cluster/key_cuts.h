@@ -25,7 +25,7 @@ namespace xxl {
 // `runs` are those of this rank.
 std::vector<std::string> choose_key_cuts(std::span<const GeneralRun* const> runs, Peers& peers);
 
-// Of rank `rank`; nothing if there are fewer ranges.
+// The range of `rank`. Nothing if there are fewer ranges than that.
 std::optional<KeyRange> range_of_rank(const std::vector<std::string>& cuts, unsigned rank);
 
 }  // namespace xxl

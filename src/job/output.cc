@@ -23,9 +23,9 @@ constexpr std::uint64_t kLeastAlignedBytes = 64 * kKiB;
 
 constexpr std::size_t kMaxPackedBlockBytes = kMiB;
 
-// Of an output that follows scratch, what is reserved at once: scratch is given back in pieces, and
-// a little late. The rest is reserved in steps.
-constexpr std::uint64_t kReservedPart = 16;
+// An output that follows scratch has this part of its space reserved at once, as scratch is given
+// back in pieces, and a little late. The rest is reserved in steps.
+constexpr std::uint64_t kReservedPart = 8;
 constexpr std::uint64_t kStepsAfterScratch = 64;
 constexpr std::uint64_t kMinStepBytes = kMiB;
 
@@ -74,15 +74,17 @@ void Output::open_file(std::uint64_t bytes) {
   if (!reserving_) file_->reserve(0, now);
 }
 
-// How many of `bytes` scratch will have given back on the same device, for certain.
+// How many of `bytes` get the space that scratch gives back, if all of it is on the same device.
 std::uint64_t Output::bytes_after_scratch(std::uint64_t bytes) const {
-  if (!follows_scratch_ || !file_->file().gives_back_soon()) return 0;
-  const auto here = std::ranges::count_if(options_.scratch_dirs, [this](const std::string& path) {
+  const auto is_here = [this](const std::string& path) {
     struct stat status;
     return stat(path.c_str(), &status) == 0 && status.st_dev == file_->file().device();
-  });
-  const std::uint64_t share = (bytes - bytes / kReservedPart) / options_.scratch_dirs.size();
-  return round_down<std::uint64_t>(share * static_cast<std::uint64_t>(here), kSectorBytes);
+  };
+  if (!follows_scratch_ || !std::ranges::all_of(options_.scratch_dirs, is_here) ||
+      !file_->file().gives_back_soon()) {
+    return 0;
+  }
+  return round_down<std::uint64_t>(bytes - bytes / kReservedPart, kSectorBytes);
 }
 
 void Output::open_parts(std::uint64_t bytes) {

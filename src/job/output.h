@@ -34,7 +34,7 @@ class Output {
   // The output of `options`, which must outlive it: "-" is standard output; a device or pipe is
   // written as a stream. Reserves `bytes` for a file. One of the scratch directories is used if a
   // file is written in place. `follows_scratch`: scratch will hold as much, and is given back while
-  // this is written. What is on the same device then is the file's space, and not reserved before.
+  // this is written. If all of it is on the same device, most of its space is not reserved twice.
   // Throws Error.
   Output(const JobOptions& options, std::uint64_t bytes, bool follows_scratch = false);
 

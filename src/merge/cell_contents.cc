@@ -312,24 +312,26 @@ std::span<const CellContents::CellPart> CellContents::parts_of_side(
 }
 
 bool CellContents::take_cell(const CellSlice& cell, const CellWorkspace& workspace,
-                             std::size_t number, CellWork& work, bool& more) {
+                             std::size_t number, CellWork& work) {
   const std::vector<CellPart> parts = parts_of(cell);
   std::vector<CellRecords> records;
   std::vector<std::span<StringItem>> items;  // of each side
   std::span<StringItem> free = workspace.items;
   for (std::size_t side = 0; side < sides_.size(); ++side) {
     const Load load = load_items(parts_of_side(parts, side), free);
-    if (!load.fits) return false;
+    if (!load.fits) {
+      std::vector<RecordMerge> merges = merge_held(cell, work.marks_same());
+      return work.stream(number, merges);
+    }
     items.push_back(free.first(load.records));
     free = free.subspan(load.records);
     records.push_back({{sources_.data()}, items.back(), load.bytes});
   }
-  more = work.take(number, records, [&] {
+  return work.take(number, records, [&] {
     for (std::size_t side = 0; side < sides_.size(); ++side) {
       sort_side(cell, side, parts_of_side(parts, side), items[side], workspace);
     }
   });
-  return true;
 }
 
 void CellContents::sort_side(const CellSlice& cell, std::size_t side,

@@ -110,10 +110,10 @@ class CellContents {
   // Finds out where cells begin in a block that has been read.
   void find_cuts(MergeBlock& block) const;
 
-  // Gives the records of a cell whose blocks have all been read to `work`, as cell `number`; false
-  // if there is no room in `workspace` for the items. `more`: what the work returned.
+  // Gives the records of a cell whose blocks have all been read to `work`, as cell `number`: to be
+  // sorted in `workspace`, or one by one if there is no room for their items. Returns what it does.
   bool take_cell(const CellSlice& cell, const CellWorkspace& workspace, std::size_t number,
-                 CellWork& work, bool& more);
+                 CellWork& work);
   // Each side merged record by record.
   std::vector<RecordMerge> merge_held(const CellSlice& cell, bool marks_same);
   // The same of a cell that cannot be held: blocks are read as they are needed, to `memory`.

@@ -241,12 +241,11 @@ void GeneralMerger::merge_cell(std::size_t cell, unsigned thread) {
   }
   const bool streamed = cell_[cell].kind == CellKind::streamed;
   bool more;
-  if (streamed ||
-      !contents_.take_cell({cell}, workspaces_[thread], cell - first_cell_, work_, more)) {
-    std::vector<RecordMerge> merges =
-        streamed ? contents_.merge_streamed(cell, work_.marks_same(), memory_)
-                 : contents_.merge_held({cell}, work_.marks_same());
+  if (streamed) {
+    std::vector<RecordMerge> merges = contents_.merge_streamed(cell, work_.marks_same(), memory_);
     more = work_.stream(cell - first_cell_, merges);
+  } else {
+    more = contents_.take_cell({cell}, workspaces_[thread], cell - first_cell_, work_);
   }
   if (more) return;
   auto lock = monitor_.lock();

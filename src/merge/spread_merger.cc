@@ -95,18 +95,11 @@ void SpreadMerger::run(CellWork& work, std::size_t streams,
   run_all(
       order.size(),
       [&](std::size_t task, unsigned thread) {
-        merge(order[task], thread, work);
-        return places_[order[task]].bytes;
+        const std::size_t index = order[task];
+        contents_.take_cell(slice(pieces_[index]), workspaces_[thread], index, work);
+        return places_[index].bytes;
       },
       on_progress);
-}
-
-void SpreadMerger::merge(std::size_t index, unsigned thread, CellWork& work) {
-  const CellSlice piece = slice(pieces_[index]);
-  bool more;
-  if (contents_.take_cell(piece, workspaces_[thread], index, work, more)) return;
-  std::vector<RecordMerge> merges = contents_.merge_held(piece, work.marks_same());
-  work.stream(index, merges);
 }
 
 void SpreadMerger::run_all(std::size_t tasks,

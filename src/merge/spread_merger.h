@@ -58,7 +58,6 @@ class SpreadMerger {
   CellSlice slice(const CellPiece& piece) const;
   std::vector<std::uint64_t> measure();
   std::vector<std::size_t> spread(std::size_t streams) const;
-  void merge(std::size_t index, unsigned thread, CellWork& work);
   // Does tasks 0 to `tasks` by all workers; each returns what on_progress() gets of it.
   void run_all(std::size_t tasks, const std::function<std::uint64_t(std::size_t, unsigned)>& task,
                const std::function<void(std::uint64_t)>& on_progress);

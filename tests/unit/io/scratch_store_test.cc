@@ -44,6 +44,7 @@ class PlayedSpace : public ScratchSpace {
     free_[device_of_[disk]] -= bytes;
     reserved_[disk] += bytes;
   }
+  bool gives_back_soon(const File&) const override { return gives_back_soon_; }
   bool give_back(unsigned disk, File&, std::uint64_t offset, std::uint64_t bytes) override {
     for (std::uint64_t at = offset; at < offset + bytes; at += kBlock) {
       EXPECT_TRUE(given_back_[disk].insert(at).second) << at;
@@ -53,6 +54,7 @@ class PlayedSpace : public ScratchSpace {
 
   std::map<unsigned, std::set<std::uint64_t>> given_back_;  // blocks
   bool can_give_back_ = true;
+  bool gives_back_soon_ = true;
   std::vector<std::uint64_t> free_;
   std::vector<unsigned> device_of_;
   std::map<unsigned, std::uint64_t> reserved_;
@@ -316,6 +318,7 @@ class FilledBlock {
 class SpaceInThree : public ScratchSpace {
  public:
   unsigned files(const File&) const override { return 3; }
+  bool gives_back_soon(const File&) const override { return true; }
 };
 
 TEST(ScratchStoreFiles, the_slots_of_a_directory_go_to_several_files) {
@@ -388,24 +391,35 @@ TEST(ScratchStoreFiles, an_impossible_reservation_names_the_directory) {
 
 TEST_F(ScratchStoreTest, what_is_released_goes_back_to_the_file_system_in_pieces) {
   make({kPlenty, kPlenty});
-  store_->reserve(2 * 12800 * kBlock);  // pieces of 100
+  store_->reserve(2 * 6400 * kBlock);  // two runs: pieces of 100
   const std::vector<ScratchPlace> first = allocate_run(2000), second = allocate_run(2000);
   store_->give_back_released();
   store_->wait_until_given_back();
-  EXPECT_EQ(space_->given_back_[0].size(), 10800u);  // was not in use
-  std::vector<ScratchPlace> kept;                    // one of each 500 on its disk
+  EXPECT_EQ(space_->given_back_[0].size(), 4400u);  // was not in use
+  std::vector<ScratchPlace> kept;                   // one of each 500 on its disk
   for (const ScratchPlace& place : first) {
     place.slot % 500 == 0 ? kept.push_back(place) : store_->release(place);
   }
   store_->wait_until_given_back();
   for (unsigned d = 0; d < 2; ++d)
-    EXPECT_EQ(space_->given_back_[d].size(), 10800u + 1000u - 2 * 100);
+    EXPECT_EQ(space_->given_back_[d].size(), 4400u + 1000u - 2 * 100);
   for (const ScratchPlace& place : kept) store_->release(place);
   for (const ScratchPlace& place : second) store_->release(place);
   store_->wait_until_given_back();
   EXPECT_FALSE(store_->wait_until_given_back());
-  for (unsigned d = 0; d < 2; ++d) EXPECT_EQ(space_->given_back_[d].size(), 12800u);
+  for (unsigned d = 0; d < 2; ++d) EXPECT_EQ(space_->given_back_[d].size(), 6400u);
   EXPECT_EQ(store_->bytes_in_use(), 0u);
+}
+
+TEST_F(ScratchStoreTest, a_file_system_that_would_hold_up_writes_is_not_asked) {
+  make({kPlenty});
+  store_->reserve(100 * kBlock);
+  const std::vector<ScratchPlace> run = allocate_run(50);
+  space_->gives_back_soon_ = false;
+  store_->give_back_released();
+  for (const ScratchPlace& place : run) store_->release(place);
+  EXPECT_FALSE(store_->wait_until_given_back());
+  EXPECT_TRUE(space_->given_back_.empty());
 }
 
 TEST_F(ScratchStoreTest, a_file_system_that_cannot_give_back_is_not_asked_again) {

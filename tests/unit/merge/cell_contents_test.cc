@@ -29,10 +29,15 @@ class KeptCell final : public CellWork {
     records.assign(sides.begin(), sides.end());
     return true;
   }
-  bool stream(std::size_t, std::span<RecordMerge>) override { return false; }
+  bool stream(std::size_t, std::span<RecordMerge> sides) override {
+    streamed.clear();
+    while (sides[0].next()) streamed.emplace_back(sides[0].record());
+    return false;
+  }
   void skip(std::size_t) override {}
 
   std::vector<CellRecords> records;
+  Records streamed;  // of the first side
 };
 
 class CellContentsTest : public testing::Test {
@@ -75,8 +80,7 @@ TEST_F(CellContentsTest, cells_hold_all_records_of_each_side_in_order) {
   std::vector<Records> sorted(2), merged(2);
   for (std::size_t cell = 0; cell < contents.cells(); ++cell) {
     KeptCell work;
-    bool more = false;
-    ASSERT_TRUE(contents.take_cell({cell}, {items, scratch, {}}, cell, work, more) && more);
+    ASSERT_TRUE(contents.take_cell({cell}, {items, scratch, {}}, cell, work));
     const std::vector<CellRecords>& records = work.records;
     std::vector<RecordMerge> merges = contents.merge_held({cell}, true);
     for (std::size_t side = 0; side < 2; ++side) {
@@ -97,16 +101,17 @@ TEST_F(CellContentsTest, cells_hold_all_records_of_each_side_in_order) {
   EXPECT_TRUE(merged == expected_);
 }
 
-TEST_F(CellContentsTest, a_cell_with_more_records_than_items_is_not_sorted) {
+TEST_F(CellContentsTest, a_cell_with_more_records_than_items_is_given_record_by_record) {
   add_runs(1, 5, 30);
   CellContents contents = this->contents(1000000);
   ASSERT_EQ(contents.cells(), 1u);
   std::vector<StringItem> items(expected_[0].size()), scratch(items.size());
   KeptCell work;
-  bool more = false;
-  EXPECT_FALSE(contents.take_cell({0}, {std::span(items).first(items.size() - 1), scratch, {}}, 0,
-                                  work, more));
-  EXPECT_TRUE(contents.take_cell({0}, {items, scratch, {}}, 0, work, more));
+  EXPECT_FALSE(
+      contents.take_cell({0}, {std::span(items).first(items.size() - 1), scratch, {}}, 0, work));
+  EXPECT_EQ(work.streamed, expected_[0]);
+  EXPECT_TRUE(contents.take_cell({0}, {items, scratch, {}}, 0, work));
+  EXPECT_EQ(work.records[0].size(), expected_[0].size());
 }
 
 }  // namespace
