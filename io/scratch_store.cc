@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <condition_variable>
-#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -21,14 +20,9 @@ namespace {
 // Blocks of the fastest disk in one turn of the permutation when speeds differ.
 constexpr double kWeightSteps = 8;
 
-// Released space goes back in so many pieces for each run, unless these are too small or too large.
-// A run that is read keeps up to one of them on each disk.
-constexpr std::uint64_t kPiecesOfRun = 32;
-constexpr std::uint64_t kMinPieceBytes = 256 * kKiB;
-constexpr std::uint64_t kMaxPieceBytes = 64 * kMiB;
-
 constexpr unsigned kFilesInMemory = 8;
-constexpr unsigned kDescriptorsOfFile = 8;  // free ones, for each
+constexpr unsigned kDescriptorsOfFile = 8;           // free ones, for each
+constexpr std::uint64_t kBytesOfWorker = 64 * kMiB;  // that reserves a part of the files
 
 // The set of free slots of one disk: one bit a slot, and above it one bit for each word of 64 slots
 // that has a free one. Finding the lowest free slot looks at 1/4096 of the slots at worst.
@@ -128,19 +122,19 @@ struct ScratchStore::Disk {
   unsigned turns = 1;  // in one turn of the permutation
   SlotSet free;
   std::uint64_t allocated_slots = 0;
-  std::vector<std::uint32_t> used{};  // slots of each piece, once released space goes back
 };
 
-// The pieces that go back to the file system. All but the thread is guarded by the store's lock.
+// The slots that go back to the file system. All but the thread is guarded by the store's lock.
 struct ScratchStore::Returning {
-  struct Piece {
+  struct Slots {
     unsigned disk;
-    std::uint64_t number;
+    std::uint64_t first;
+    std::uint64_t end;
+    friend auto operator<=>(const Slots&, const Slots&) = default;
   };
 
-  std::uint64_t slots;        // of a piece
-  std::deque<Piece> waiting;  // nothing in them is in use
-  bool busy = false;          // with one
+  std::vector<Slots> waiting;
+  bool busy = false;  // with some that no longer wait
   bool ended = false;
   std::condition_variable changed;
   Thread thread;
@@ -196,7 +190,6 @@ void ScratchStore::reserve(std::uint64_t bytes) {
 ScratchStripe ScratchStore::new_stripe() {
   ScratchStripe stripe;
   std::lock_guard lock(mutex_);
-  ++runs_;
   stripe.disks_ = turns_;
   for (std::size_t i = stripe.disks_.size(); i > 1; --i) {
     std::swap(stripe.disks_[i - 1], stripe.disks_[random_.below(i)]);
@@ -254,14 +247,12 @@ void ScratchStore::release(ScratchPlace place) {
   for (std::uint32_t slot = place.slot; slot < place.slot + place.slots; ++slot) {
     XXL_CHECK(!free.contains(slot));
     free.insert(slot);
-    if (returning_ == nullptr) continue;
-    const std::uint64_t piece = slot / returning_->slots;
-    if (--disks_[place.disk].used[piece] > 0) continue;
-    returning_->waiting.push_back({place.disk, piece});
-    returning_->changed.notify_all();
   }
   slots_in_use_ -= place.slots;
   if (counted_in_ != nullptr) *counted_in_ -= place.slots * block_bytes_;
+  if (returning_ == nullptr || returning_->ended) return;
+  returning_->waiting.push_back({place.disk, place.slot, place.slot + std::uint64_t{place.slots}});
+  returning_->changed.notify_all();
 }
 
 void ScratchStore::give_back_released() {
@@ -271,19 +262,13 @@ void ScratchStore::give_back_released() {
     if (!space_->gives_back_soon(disk.files.front())) return;
   }
   returning_ = std::make_unique<Returning>();
-  const std::uint64_t pieces = kPiecesOfRun * std::max<std::uint64_t>(runs_, 1) * disks();
-  const std::uint64_t bytes =
-      std::clamp(slots_ * block_bytes_ / pieces, kMinPieceBytes, kMaxPieceBytes);
-  const std::uint64_t slots = ceil_div<std::uint64_t>(bytes, block_bytes_);
-  returning_->slots = slots;
   for (unsigned d = 0; d < disks(); ++d) {
-    Disk& disk = disks_[d];
-    disk.used.resize(ceil_div<std::uint64_t>(disk.free.capacity(), slots));
-    for (std::uint64_t slot = 0; slot < disk.free.capacity(); ++slot) {
-      disk.used[slot / slots] += disk.free.contains(slot) ? 0 : 1;
-    }
-    for (std::uint64_t piece = 0; piece < disk.used.size(); ++piece) {
-      if (disk.used[piece] == 0) returning_->waiting.push_back({d, piece});
+    const SlotSet& free = disks_[d].free;
+    for (std::uint64_t slot = 0; slot < free.capacity(); ++slot) {
+      if (!free.contains(slot)) continue;
+      const bool follows = slot > 0 && free.contains(slot - 1);
+      if (!follows) returning_->waiting.push_back({d, slot, slot});
+      ++returning_->waiting.back().end;
     }
   }
   returning_->thread = Thread::try_start([this, &all = *returning_] {
@@ -291,26 +276,31 @@ void ScratchStore::give_back_released() {
     for (;;) {
       all.changed.wait(held, [&] { return all.ended || !all.waiting.empty(); });
       if (all.ended) return;
-      give_back_piece(held);
+      give_back_waiting(held);
     }
   });
 }
 
-// Without the lock, while the file system is at it.
-void ScratchStore::give_back_piece(std::unique_lock<std::mutex>& lock) {
+// Without the lock, while the file system is at it. Neighbors go back together.
+void ScratchStore::give_back_waiting(std::unique_lock<std::mutex>& lock) {
   Returning& all = *returning_;
-  const Returning::Piece piece = all.waiting.front();
-  all.waiting.pop_front();
-  Disk& disk = disks_[piece.disk];
-  const std::uint64_t first = piece.number * all.slots;
-  const std::uint64_t slots = std::min(all.slots, disk.free.capacity() - first);
+  std::vector<Returning::Slots> slots = std::exchange(all.waiting, {});
   all.busy = true;
   lock.unlock();
+  std::ranges::sort(slots);
   bool can = true;
-  for (std::size_t f = 0; f < disk.files.size(); ++f) {
-    const std::uint64_t offset = bytes_before(disk, f, first);
-    const std::uint64_t bytes = bytes_before(disk, f, first + slots) - offset;
-    can = can && (bytes == 0 || space_->give_back(piece.disk, disk.files[f], offset, bytes));
+  for (std::size_t i = 0; i < slots.size() && can; ++i) {
+    const auto& [d, first, last] = slots[i];
+    if (i + 1 < slots.size() && slots[i + 1].disk == d && slots[i + 1].first == last) {
+      slots[i + 1].first = first;
+      continue;
+    }
+    Disk& disk = disks_[d];
+    for (std::size_t f = 0; f < disk.files.size() && can; ++f) {
+      const std::uint64_t offset = bytes_before(disk, f, first);
+      const std::uint64_t bytes = bytes_before(disk, f, last) - offset;
+      can = bytes == 0 || space_->give_back(d, disk.files[f], offset, bytes);
+    }
   }
   lock.lock();
   all.busy = false;
@@ -325,7 +315,7 @@ bool ScratchStore::wait_until_given_back() {
   };
   if (!is_under_way()) return false;
   while (is_under_way()) {
-    returning_->thread ? returning_->changed.wait(lock) : give_back_piece(lock);
+    returning_->thread ? returning_->changed.wait(lock) : give_back_waiting(lock);
   }
   return true;
 }
@@ -445,7 +435,7 @@ void ScratchStore::add_slots(std::uint64_t slots) {
       XXL_CHECK(disk.free.capacity() + growth[d] <= std::numeric_limits<std::uint32_t>::max());
       try {
         const auto workers =
-            static_cast<unsigned>(ceil_div(growth[d] * block_bytes_, kMaxPieceBytes));
+            static_cast<unsigned>(ceil_div(growth[d] * block_bytes_, kBytesOfWorker));
         run_numbered(workers, disk.files.size(), [&](unsigned, std::size_t f) {
           const std::uint64_t offset = bytes_before(disk, f, disk.free.capacity());
           const std::uint64_t end = bytes_before(disk, f, disk.free.capacity() + growth[d]);

@@ -116,10 +116,10 @@ class ScratchStore {
   // Frees all slots of `place`. They are used again by a later allocate().
   void release(ScratchPlace place);
 
-  // After the last allocate(): from now on, what is released goes back to the file system, some MiB
-  // at a time, by a thread of the store. So space is there for the output, and the end of the store
-  // does not wait until the file system has taken back all of it. Not where File::gives_back_soon()
-  // is false for a directory.
+  // After the last allocate(): from now on, what is released goes back to the file system, by a
+  // thread of the store. So space is there for the output, and the end of the store does not wait
+  // until the file system has taken back all of it. Not where File::gives_back_soon() is false for
+  // a directory.
   void give_back_released();
   // Waits until what has been released is given back. False if nothing was under way.
   bool wait_until_given_back();
@@ -156,7 +156,7 @@ class ScratchStore {
                                          const std::vector<std::uint64_t>& limit) const;
   void grow();
   void add_slots(std::uint64_t slots);
-  void give_back_piece(std::unique_lock<std::mutex>& lock);
+  void give_back_waiting(std::unique_lock<std::mutex>& lock);
   [[noreturn]] void throw_no_space(std::uint64_t wanted_bytes, const std::string& refusal) const;
 
   std::size_t block_bytes_;
@@ -170,7 +170,6 @@ class ScratchStore {
   Random random_;
   std::uint64_t slots_ = 0;  // reserved on all disks
   std::uint64_t slots_in_use_ = 0;
-  std::uint64_t runs_ = 0;  // that have begun
   std::uint64_t peak_slots_ = 0;
   std::atomic<std::uint64_t>* counted_in_ = nullptr;
   std::unique_ptr<Returning> returning_;  // last: its thread uses the rest

@@ -23,14 +23,20 @@ constexpr std::uint64_t kLeastAlignedBytes = 64 * kKiB;
 
 constexpr std::size_t kMaxPackedBlockBytes = kMiB;
 
-// An output that follows scratch has this part of its space reserved at once, as scratch is given
-// back in pieces, and a little late. The rest is reserved in steps.
+// An output that follows scratch has this part of its space reserved at once, and so much for each
+// thread: scratch is given back a little late, when whole blocks have been merged and the cells
+// that lie in them are written. The rest is reserved in steps.
 constexpr std::uint64_t kReservedPart = 8;
+constexpr std::uint64_t kReservedOfThread = 8 * kMiB;
 constexpr std::uint64_t kStepsAfterScratch = 64;
 constexpr std::uint64_t kMinStepBytes = kMiB;
 
 bool is_file_path(const std::string& path) {
   return path != "-" && io::OutputFile::is_replaceable(path);
+}
+
+unsigned threads_of(const JobOptions& options) {
+  return options.threads != 0 ? options.threads : available_processors();
 }
 
 // Memory for frames that come before their turn.
@@ -75,16 +81,17 @@ void Output::open_file(std::uint64_t bytes) {
 }
 
 // How many of `bytes` get the space that scratch gives back, if all of it is on the same device.
-std::uint64_t Output::bytes_after_scratch(std::uint64_t bytes) const {
+std::uint64_t Output::bytes_after_scratch(std::uint64_t bytes) {
   const auto is_here = [this](const std::string& path) {
     struct stat status;
     return stat(path.c_str(), &status) == 0 && status.st_dev == file_->file().device();
   };
   if (!follows_scratch_ || !std::ranges::all_of(options_.scratch_dirs, is_here) ||
-      !file_->file().gives_back_soon()) {
+      !file_->file().gives_back_soon() || !file_->file().give_back(0, kSectorBytes)) {
     return 0;
   }
-  return round_down<std::uint64_t>(bytes - bytes / kReservedPart, kSectorBytes);
+  const std::uint64_t at_once = bytes / kReservedPart + threads_of(options_) * kReservedOfThread;
+  return round_down<std::uint64_t>(bytes - std::min(bytes, at_once), kSectorBytes);
 }
 
 void Output::open_parts(std::uint64_t bytes) {
@@ -215,9 +222,9 @@ void check_parts(const JobOptions& options, bool knows_size) {
 std::uint64_t output_packing_bytes(const JobOptions& options) {
   const std::size_t block_bytes = std::clamp<std::size_t>(std::bit_floor(options.memory_bytes / 64),
                                                           kSectorBytes, kMaxPackedBlockBytes);
-  const unsigned threads = options.threads != 0 ? options.threads : available_processors();
-  return std::min<std::uint64_t>(Output::memory_bytes(options.output_codec(), block_bytes, threads),
-                                 options.memory_bytes / kPackingPart);
+  return std::min<std::uint64_t>(
+      Output::memory_bytes(options.output_codec(), block_bytes, threads_of(options)),
+      options.memory_bytes / kPackingPart);
 }
 
 std::shared_ptr<io::File> Output::start_again(std::uint64_t bytes) {

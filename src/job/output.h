@@ -86,7 +86,7 @@ class Output {
  private:
   void open_file(std::uint64_t bytes);
   void open_parts(std::uint64_t bytes);
-  std::uint64_t bytes_after_scratch(std::uint64_t bytes) const;
+  std::uint64_t bytes_after_scratch(std::uint64_t bytes);
   void reserve_beside(std::function<void()> reserve, std::uint64_t bytes);
   // Waits until the space that is being reserved has been. Throws Error{no_space}.
   void finish_reserving();

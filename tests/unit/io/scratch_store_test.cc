@@ -389,9 +389,9 @@ TEST(ScratchStoreFiles, an_impossible_reservation_names_the_directory) {
   }
 }
 
-TEST_F(ScratchStoreTest, what_is_released_goes_back_to_the_file_system_in_pieces) {
+TEST_F(ScratchStoreTest, what_is_released_goes_back_to_the_file_system) {
   make({kPlenty, kPlenty});
-  store_->reserve(2 * 6400 * kBlock);  // two runs: pieces of 100
+  store_->reserve(2 * 6400 * kBlock);
   const std::vector<ScratchPlace> first = allocate_run(2000), second = allocate_run(2000);
   store_->give_back_released();
   store_->wait_until_given_back();
@@ -402,7 +402,7 @@ TEST_F(ScratchStoreTest, what_is_released_goes_back_to_the_file_system_in_pieces
   }
   store_->wait_until_given_back();
   for (unsigned d = 0; d < 2; ++d)
-    EXPECT_EQ(space_->given_back_[d].size(), 4400u + 1000u - 2 * 100);
+    EXPECT_EQ(space_->given_back_[d].size(), 4400u + 1000u - 2);
   for (const ScratchPlace& place : kept) store_->release(place);
   for (const ScratchPlace& place : second) store_->release(place);
   store_->wait_until_given_back();
