@@ -46,7 +46,9 @@ std::optional<CpuChunkGeometry> CpuChunkGeometry::plan(std::size_t memory_bytes,
   if (memory_bytes < 2 * scratch_bytes) return std::nullopt;
   const std::size_t slab_memory = memory_bytes - scratch_bytes;
   const std::size_t wanted = std::clamp(slab_memory / kSlabsInAll, kMinSlabBytes, kMaxSlabBytes);
-  const std::size_t records_per_slab = std::max<std::size_t>(1, wanted / record_bytes);
+  // A piece of one key is taken by whole slabs.
+  const std::size_t records_per_slab =
+      std::clamp<std::size_t>(wanted / record_bytes, 1, piece_capacity);
   geometry.slab_bytes = records_per_slab * record_bytes;
   geometry.slabs = (slab_memory - 128) / (geometry.slab_bytes + sizeof(SlabId));
   geometry.buckets = std::clamp<std::size_t>(
