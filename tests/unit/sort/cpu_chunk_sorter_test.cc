@@ -352,6 +352,18 @@ TEST(CpuChunkSorter, works_in_the_smallest_memory_that_can_be_planned) {
   }
 }
 
+// A slab of 2 KiB would hold more of them than a sorter takes.
+TEST(CpuChunkSorter, frequent_keys_of_tiny_records_leave_in_pieces_that_fit) {
+  const RecordFormat format = format_of("fixed:1", {"0:u8"});
+  Random random(7);
+  Bytes records(8 * kMiB);
+  for (std::byte& record : records) record = std::byte(random.below(3));
+  Harness harness(format, {.memory_bytes = 2 * kMiB, .piece_bytes = 300}, 7);
+  ASSERT_LT(harness.geometry().piece_capacity, 2 * kKiB);
+  const auto runs = harness.form_runs(records, false);
+  ASSERT_NO_FATAL_FAILURE(expect_runs_of(format, runs, records));
+}
+
 TEST(CpuChunkSorter, sealed_without_input_it_is_finished) {
   Harness harness(format_of("u64"), {}, 1);
   EXPECT_FALSE(harness.sorter().finished());
