@@ -47,8 +47,7 @@ std::optional<CpuChunkGeometry> CpuChunkGeometry::plan(std::size_t memory_bytes,
   const std::size_t slab_memory = memory_bytes - scratch_bytes;
   const std::size_t wanted = std::clamp(slab_memory / kSlabsInAll, kMinSlabBytes, kMaxSlabBytes);
   // A piece of one key is taken by whole slabs.
-  const std::size_t records_per_slab =
-      std::clamp<std::size_t>(wanted / record_bytes, 1, piece_capacity);
+  const auto records_per_slab = std::clamp<std::size_t>(wanted / record_bytes, 1, piece_capacity);
   geometry.slab_bytes = records_per_slab * record_bytes;
   geometry.slabs = (slab_memory - 128) / (geometry.slab_bytes + sizeof(SlabId));
   geometry.buckets = std::clamp<std::size_t>(
@@ -309,8 +308,7 @@ void CpuChunkSorter::break_up_frontier() {
 }
 
 std::size_t CpuChunkSorter::piece_slabs() const {
-  return std::max<std::size_t>(1,
-                               geometry_.piece_capacity / table_.slab_chains().records_per_slab());
+  return geometry_.piece_capacity / table_.slab_chains().records_per_slab();
 }
 
 void CpuChunkSorter::close(const Chain& chain, std::size_t cell, bool whole_cell) {

@@ -401,8 +401,7 @@ TEST_F(ScratchStoreTest, what_is_released_goes_back_to_the_file_system) {
     place.slot % 500 == 0 ? kept.push_back(place) : store_->release(place);
   }
   store_->wait_until_given_back();
-  for (unsigned d = 0; d < 2; ++d)
-    EXPECT_EQ(space_->given_back_[d].size(), 4400u + 1000u - 2);
+  for (unsigned d = 0; d < 2; ++d) EXPECT_EQ(space_->given_back_[d].size(), 4400u + 1000u - 2);
   for (const ScratchPlace& place : kept) store_->release(place);
   for (const ScratchPlace& place : second) store_->release(place);
   store_->wait_until_given_back();
