@@ -159,6 +159,40 @@ class FullDisks(FaultTest):
             done = self.run_xxl("--record=u64", "-S", "8M", source, stdout=output)
             self.assert_fails(done, "standard output", "No space left")
 
+    def sort_on_small_disk(self, options, *arguments):
+        """Of 160 MB, with scratch and output on a disk with less than twice that."""
+        if not can_mount_loop():
+            print("SKIPPED: the space of scratch: no loop devices", file=sys.stderr)
+            self.skipTest("no loop devices")
+        with small_disk(self.root, 250, options) as small:
+            scratch = small / "scratch"
+            scratch.mkdir()
+            done = self.run_xxl("-S", "16M", "--parallel=2", *arguments, "-o", small / "file",
+                                scratch=scratch)
+            self.assertEqual(list(scratch.iterdir()), [])
+            self.assertEqual((small / "file").exists(), done.returncode == 0)
+            if done.returncode == 0:
+                shutil.move(small / "file", self.out / "file")
+        (self.root / "small").rmdir()
+        return done
+
+    def test_an_output_takes_the_space_that_scratch_gives_back(self):
+        numbers = self.gen("numbers", "--record=u64", "20000000")
+        done = self.sort_on_small_disk("nodiscard", "--record=u64", numbers)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_sorted(self.out / "file", 20000000)
+        lines = self.gen("lines", "--record=gensort", "-a", "1600000")
+        done = self.sort_on_small_disk("nodiscard", lines)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_xxl("-c", self.out / "file")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.out / "file").stat().st_size, lines.stat().st_size)
+
+    def test_where_scratch_is_not_given_back_too_little_space_is_told_at_once(self):
+        numbers = self.gen("numbers", "--record=u64", "20000000")
+        done = self.sort_on_small_disk("discard", "--record=u64", numbers)
+        self.assert_fails(done, re.escape(str(self.root / "small")), r"MiB")
+
     def test_full_standard_output_is_an_error(self):
         source = self.gen("in", "--record=u64", "1000000")
         with open("/dev/full", "wb") as full:

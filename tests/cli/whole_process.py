@@ -76,15 +76,16 @@ def can_mount_loop():
 
 
 @contextlib.contextmanager
-def small_disk(root, mebibytes):
-    """The same on a file system that is not in memory: it is reached in other ways."""
+def small_disk(root, mebibytes, options="nodiscard"):
+    """The same on a file system that is not in memory: it is reached in other ways. `options`: of
+    mount(8)."""
     image = root / "image"
     with open(image, "wb") as file:
         file.truncate(mebibytes * MIB)
     subprocess.run(["mkfs.ext4", "-q", image], check=True)
     path = root / "small"
     path.mkdir()
-    subprocess.run(["mount", "-o", "loop", image, path], stderr=subprocess.DEVNULL, check=True)
+    subprocess.run(["mount", "-o", f"loop,{options}", image, path], stderr=subprocess.DEVNULL, check=True)
     try:
         yield path
     finally:
