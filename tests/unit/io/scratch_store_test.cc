@@ -85,6 +85,12 @@ class ScratchStoreTest : public testing::Test {
     return places;
   }
 
+  std::vector<ScratchPlace> half_of_a_disk() {
+    make({kPlenty});
+    store_->reserve(100 * kBlock);
+    return allocate_run(50);
+  }
+
   std::uint64_t blocks_on(unsigned disk) const { return store_->allocated_bytes(disk) / kBlock; }
 
   PlayedSpace* space_ = nullptr;
@@ -411,9 +417,7 @@ TEST_F(ScratchStoreTest, what_is_released_goes_back_to_the_file_system) {
 }
 
 TEST_F(ScratchStoreTest, a_file_system_that_would_hold_up_writes_is_not_asked) {
-  make({kPlenty});
-  store_->reserve(100 * kBlock);
-  const std::vector<ScratchPlace> run = allocate_run(50);
+  const std::vector<ScratchPlace> run = half_of_a_disk();
   space_->gives_back_soon_ = false;
   store_->give_back_released();
   for (const ScratchPlace& place : run) store_->release(place);
@@ -422,9 +426,7 @@ TEST_F(ScratchStoreTest, a_file_system_that_would_hold_up_writes_is_not_asked) {
 }
 
 TEST_F(ScratchStoreTest, a_file_system_that_cannot_give_back_is_not_asked_again) {
-  make({kPlenty});
-  store_->reserve(100 * kBlock);
-  const std::vector<ScratchPlace> run = allocate_run(50);
+  const std::vector<ScratchPlace> run = half_of_a_disk();
   space_->can_give_back_ = false;
   store_->give_back_released();
   store_->wait_until_given_back();
