@@ -66,7 +66,7 @@ void FixedSorting::plan_again(const FixedSortOptions& options,
 
 void FixedSorting::open() {
   check_parts(options_, true);
-  // (The pieces of an accelerator hold more than what is reserved beside scratch.)
+  // An accelerator's merge keeps more blocks of scratch than Output allows for.
   const bool follows_scratch = report_.plan.scratch_bytes > 0 && !options_.merge_only &&
                                !options_.repeatable && geometry_.large_sorters == 0;
   output_ = std::make_unique<Output>(options_, most_output_bytes(), follows_scratch);
