@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/machine_limits.h"
 #include "base/time_line.h"
 #include "io/codec.h"
 #include "io/io_queue.h"
@@ -59,6 +60,8 @@ struct JobOptions : FileJob, JobMeans {
   // What memory_bytes is a part of, if it is not all of -S: for messages.
   std::uint64_t all_memory_bytes = 0;
 
+  // Without a number, one for each processor.
+  unsigned thread_count() const { return threads != 0 ? threads : available_processors(); }
   std::uint64_t given_memory_bytes() const { return std::max(memory_bytes, all_memory_bytes); }
   bool in_parts() const { return has_parts(*this); }
   Codec output_codec() const {

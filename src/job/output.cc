@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/machine_limits.h"
 #include "base/units.h"
 #include "run/block_packer.h"
 #include "run/compressed_bytes.h"
@@ -33,10 +32,6 @@ constexpr std::uint64_t kMinStepBytes = kMiB;
 
 bool is_file_path(const std::string& path) {
   return path != "-" && io::OutputFile::is_replaceable(path);
-}
-
-unsigned threads_of(const JobOptions& options) {
-  return options.threads != 0 ? options.threads : available_processors();
 }
 
 // Memory for frames that come before their turn.
@@ -90,7 +85,7 @@ std::uint64_t Output::bytes_after_scratch(std::uint64_t bytes) {
       !file_->file().gives_back_soon() || !file_->file().give_back(0, kSectorBytes)) {
     return 0;
   }
-  const std::uint64_t at_once = bytes / kReservedPart + threads_of(options_) * kReservedOfThread;
+  const std::uint64_t at_once = bytes / kReservedPart + options_.thread_count() * kReservedOfThread;
   return round_down<std::uint64_t>(bytes - std::min(bytes, at_once), kSectorBytes);
 }
 
@@ -223,7 +218,7 @@ std::uint64_t output_packing_bytes(const JobOptions& options) {
   const std::size_t block_bytes = std::clamp<std::size_t>(std::bit_floor(options.memory_bytes / 64),
                                                           kSectorBytes, kMaxPackedBlockBytes);
   return std::min<std::uint64_t>(
-      Output::memory_bytes(options.output_codec(), block_bytes, threads_of(options)),
+      Output::memory_bytes(options.output_codec(), block_bytes, options.thread_count()),
       options.memory_bytes / kPackingPart);
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/machine_limits.h"
 #include "base/units.h"
 #include "io/open_files.h"
 #include "job/job_io.h"
@@ -39,7 +38,7 @@ PlanInput plan_input(const FixedSortOptions& options, const Inputs& inputs,
   input.beside_bytes = options.given_memory_bytes() - input.memory_bytes;
   input.input_bytes = std::max(inputs.bytes, surroundings.largest_input_bytes);
   input.input_size_known = inputs.size_known;
-  input.threads = options.threads != 0 ? options.threads : available_processors();
+  input.threads = options.thread_count();
   input.scratch_disks = static_cast<unsigned>(options.scratch_dirs.size());
   input.batch_size = options.batch_size;
   if (options.merge_only) {

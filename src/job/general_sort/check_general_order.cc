@@ -12,7 +12,6 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/machine_limits.h"
 #include "base/memory_region.h"
 #include "base/units.h"
 #include "base/workers.h"
@@ -59,9 +58,8 @@ class OrderChecking {
         sum_(sum),
         io_(options.backend, {}),
         memory_bytes_(memory_beside_decoder()),
-        threads_(static_cast<unsigned>(std::clamp<std::uint64_t>(
-            memory_bytes_ / kMinCheckerBytes, 1,
-            options.threads != 0 ? options.threads : available_processors()))),
+        threads_(static_cast<unsigned>(std::clamp<std::uint64_t>(memory_bytes_ / kMinCheckerBytes,
+                                                                 1, options.thread_count()))),
         workers_(threads_) {
     only_file(inputs_);
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/machine_limits.h"
 #include "base/units.h"
 #include "job/fixed_sort/plan.h"
 #include "job/general_sort/general_reader.h"
@@ -45,8 +44,7 @@ GeneralPlanInput plan_for_cpu(const GeneralSortOptions& options, const Inputs& i
   if (options.spare_table_bytes) input.spare_table_bytes = *options.spare_table_bytes;
   // With little memory, fewer threads get more of it each.
   input.threads = static_cast<unsigned>(
-      std::clamp<std::uint64_t>(options.memory_bytes / kMinThreadBytes, 1,
-                                options.threads != 0 ? options.threads : available_processors()));
+      std::clamp<std::uint64_t>(options.memory_bytes / kMinThreadBytes, 1, options.thread_count()));
   input.decoder_bytes = inputs.set_aside_for_decoders(options.memory_bytes, options.merge_only);
   const auto keys = sorting_keys(options.tags, options.keys);
   input.keys_are_records = !options.keys_of_header && keys != nullptr && keys->is_in_record();

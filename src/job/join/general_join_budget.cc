@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/machine_limits.h"
 #include "base/memory_name.h"
 #include "base/memory_plan.h"
 #include "base/units.h"
@@ -39,8 +38,7 @@ GeneralJoinBudget make_budget(const GeneralJoinOptions& options, std::uint64_t m
                               bool is_little) {
   GeneralJoinBudget budget;
   budget.threads = static_cast<unsigned>(
-      std::clamp<std::uint64_t>(memory / kMinThreadBytes, 1,
-                                options.threads != 0 ? options.threads : available_processors()));
+      std::clamp<std::uint64_t>(memory / kMinThreadBytes, 1, options.thread_count()));
   if (is_little) budget.threads = 1;
   budget.group_bytes = round_down<std::uint64_t>(kTextGroup.of(memory), 2 * kSectorBytes);
   budget.rows_bytes = kTextRows.of(memory / budget.threads);

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/in_flight.h"
 #include "base/least_memory.h"
-#include "base/machine_limits.h"
 #include "base/memory_region.h"
 #include "base/task.h"
 #include "base/units.h"
@@ -130,7 +129,7 @@ HashPlanInput HashJoining::plan_input(JoinSide build) const {
   HashPlanInput plan;
   plan.memory_bytes = memory_beside_decoders(options_.memory_bytes, {&inputs_[0], &inputs_[1]}) -
                       output_packing_bytes(options_);
-  plan.threads = options_.threads != 0 ? options_.threads : available_processors();
+  plan.threads = options_.thread_count();
   plan.build_records = input(build).bytes / record_bytes(build);
   plan.build_record_bytes = record_bytes(build);
   plan.probe_record_bytes = record_bytes(other(build));

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/machine_limits.h"
 #include "base/memory_plan.h"
 #include "base/memory_region.h"
 #include "base/units.h"
@@ -192,7 +191,7 @@ void SortMergeJoin::make_plan(bool in_memory) {
   JoinPlanInput input;
   input.memory_bytes = memory_bytes();
   input.row_bytes = rows_.row_bytes();
-  threads_ = options_.threads != 0 ? options_.threads : available_processors();
+  threads_ = options_.thread_count();
   for (std::size_t i = 0; i < kJoinSides; ++i) {
     input.sides[i] = {sides_[i].bytes, sides_[i].size_known, sides_[i].presorted,
                       options_.formats[i].record_bytes, 0};
