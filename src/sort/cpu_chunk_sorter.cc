@@ -1,7 +1,8 @@
 #include "sort/cpu_chunk_sorter.h"
 
 #include <algorithm>
-#include <utility>
+#include <cstring>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/memory_region.h"
@@ -11,18 +12,74 @@
 namespace xxl {
 namespace {
 
-constexpr std::size_t kMinSlabBytes = 2 * kKiB;
-constexpr std::size_t kMaxSlabBytes = 64 * kKiB;
-constexpr std::size_t kSlabsInAll = std::size_t{1} << 16;  // target, between those bounds
-constexpr std::size_t kSplitSlabs = 32;                    // distributed again by one task
-constexpr std::size_t kSplitParts = 64;                    // of a bucket at a time, at most
-constexpr std::size_t kCrowdedPieces = 4;                  // beyond which a bucket is split early
-constexpr std::size_t kMinBuckets = 8;
-constexpr std::size_t kReadyPieces = 8;     // a worker, at the end
-constexpr std::size_t kInputPerMemory = 4;  // slabs of input for each slab first used
+constexpr std::size_t kMinBuckets = 16;
+constexpr std::size_t kLeastBlocks = 2;  // of a region
+constexpr std::size_t kAlignment = 64;
+// Keys sampled for each bucket to be made: the largest bucket is then about 1.6 times the average.
+constexpr std::size_t kOversampling = 32;
+// Blocks that have less of what a push may have are gathered.
+constexpr std::size_t kShortPart = 2;
 
-std::size_t most_split_parts(std::size_t slabs) {
-  return std::min(kSplitParts, slabs / 16 + 2);
+template <class T>
+T* take_array(Carver& carver, std::size_t count) {
+  return reinterpret_cast<T*>(carver.take(count * sizeof(T), kAlignment).data());
+}
+
+std::size_t scratch_bytes(std::size_t push_records, std::size_t record_bytes,
+                          std::size_t max_buckets) {
+  return push_records * (record_bytes + sizeof(std::uint16_t)) +
+         2 * max_buckets * sizeof(std::uint32_t) + 4 * kAlignment;
+}
+
+template <std::size_t kRecordBytes>
+void scatter_of(const Segment& from, std::size_t record_bytes, const std::uint16_t* ids,
+                std::uint32_t* places, std::byte* to) {
+  if constexpr (kRecordBytes != 0) record_bytes = kRecordBytes;
+  const std::byte* record = from.records;
+  for (std::size_t i = 0; i < from.count; ++i, record += record_bytes) {
+    std::memcpy(to + std::size_t{places[ids[i]]++} * record_bytes, record, record_bytes);
+  }
+}
+
+// Copies each record to the place of its bucket, which goes up by one.
+void scatter(const Segment& from, std::size_t record_bytes, const std::uint16_t* ids,
+             std::uint32_t* places, std::byte* to) {
+  switch (record_bytes) {
+    case 4:
+      return scatter_of<4>(from, 4, ids, places, to);
+    case 8:
+      return scatter_of<8>(from, 8, ids, places, to);
+    case 16:
+      return scatter_of<16>(from, 16, ids, places, to);
+    case 100:
+      return scatter_of<100>(from, 100, ids, places, to);
+    default:
+      return scatter_of<0>(from, record_bytes, ids, places, to);
+  }
+}
+
+// Makes places of counts: each bucket begins where the one before ends, the first at 0. Writes
+// where they end, `before` records further on.
+void place_buckets(std::uint32_t* counts, std::size_t buckets, std::uint32_t before,
+                   std::uint32_t* ends) {
+  std::uint32_t end = 0;
+  for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+    const std::uint32_t count = std::exchange(counts[bucket], end);
+    end += count;
+    ends[bucket] = before + end;
+  }
+}
+
+// A comparator that is no order may move records out of the bucket that they were in.
+void keep_inside(std::size_t first, std::size_t buckets, std::size_t records, std::uint16_t* ids,
+                 std::uint32_t* counts) {
+  const std::uint32_t* const begin = counts + first;
+  if (std::accumulate(begin, begin + buckets, std::size_t{0}) == records) return;
+  for (std::size_t i = 0; i < records; ++i) {
+    if (ids[i] >= first && ids[i] < first + buckets) continue;
+    ids[i] = static_cast<std::uint16_t>(first);
+    ++counts[first];
+  }
 }
 
 }  // namespace
@@ -30,42 +87,31 @@ std::size_t most_split_parts(std::size_t slabs) {
 std::optional<CpuChunkGeometry> CpuChunkGeometry::plan(std::size_t memory_bytes,
                                                        const KeyLayout& layout, unsigned threads,
                                                        std::size_t push_records,
-                                                       std::size_t piece_capacity) {
+                                                       std::size_t piece_capacity,
+                                                       std::size_t regions) {
   const std::size_t record_bytes = layout.record_bytes();
   CpuChunkGeometry geometry;
+  geometry.regions = regions;
   geometry.memory_bytes = memory_bytes;
   geometry.push_records = push_records;
   geometry.piece_capacity = piece_capacity;
+  // Buckets of a full memory are half of the largest pieces.
   const std::size_t piece_bytes = piece_capacity / 2 * record_bytes;
-  const std::size_t most_buckets =
-      std::clamp<std::size_t>(2 * memory_bytes / piece_bytes, kMinBuckets, BucketTable::kMaxWanted);
-  geometry.max_buckets = 4 * most_buckets;
-  const std::size_t scratch_bytes =
-      threads * (ScatterScratch::bytes(push_records, geometry.max_buckets) + kSectorBytes) +
-      kSectorBytes;
-  if (memory_bytes < 2 * scratch_bytes) return std::nullopt;
-  const std::size_t slab_memory = memory_bytes - scratch_bytes;
-  const std::size_t wanted = std::clamp(slab_memory / kSlabsInAll, kMinSlabBytes, kMaxSlabBytes);
-  // A piece of one key is taken by whole slabs.
-  const auto records_per_slab = std::clamp<std::size_t>(wanted / record_bytes, 1, piece_capacity);
-  geometry.slab_bytes = records_per_slab * record_bytes;
-  geometry.slabs = (slab_memory - 128) / (geometry.slab_bytes + sizeof(SlabId));
-  geometry.buckets = std::clamp<std::size_t>(
-      std::min(2 * slab_memory / piece_bytes, geometry.slabs / 16), kMinBuckets, most_buckets);
-  const std::size_t split_slabs =
-      std::clamp<std::size_t>(push_records / records_per_slab, 1, kSplitSlabs);
-  geometry.reserve_slabs =
-      2 * threads * split_slabs + (records_per_slab > 1 ? most_split_parts(geometry.slabs) : 0);
-  const std::size_t push_slabs = ceil_div(push_records, records_per_slab) + kMinBuckets;
-  if (geometry.slabs < 2 * (geometry.reserve_slabs + push_slabs)) return std::nullopt;
-  geometry.headroom_slabs =
-      std::min(geometry.reserve_slabs + 4 * threads * ceil_div(push_records, records_per_slab) +
-                   std::min(geometry.buckets, push_records),
-               geometry.slabs / 2);
-  geometry.first_slabs = geometry.slabs;
-  // Each bucket's last slab may hold a single record; early splits may double the buckets.
-  const std::size_t held = geometry.slabs - geometry.headroom_slabs;
-  geometry.resident_bytes = (held - std::min(held, 2 * geometry.buckets)) * geometry.slab_bytes;
+  geometry.buckets = std::clamp<std::size_t>(memory_bytes / piece_bytes, kMinBuckets, kMostBuckets);
+  const std::size_t beside =
+      threads * scratch_bytes(push_records, record_bytes, geometry.max_buckets()) +
+      push_records * record_bytes + (regions + 2) * kAlignment;
+  if (memory_bytes < beside) return std::nullopt;
+  geometry.region_bytes = round_down((memory_bytes - beside) / regions, kAlignment);
+  const std::size_t block_bytes = push_records * record_bytes;
+  const std::size_t table_bytes = geometry.max_buckets() * sizeof(std::uint32_t);
+  if (geometry.region_bytes < kLeastBlocks * (block_bytes + table_bytes) + kAlignment) {
+    return std::nullopt;
+  }
+  // At worst all blocks are just not short, and one more found no room.
+  const std::size_t short_bytes = block_bytes / kShortPart;
+  const std::size_t filled = geometry.region_bytes - block_bytes - table_bytes;
+  geometry.resident_bytes = regions * (filled / (short_bytes + table_bytes)) * short_bytes;
   return geometry;
 }
 
@@ -78,353 +124,473 @@ CpuChunkSorter::CpuChunkSorter(const KeyLayout& layout, const CpuChunkGeometry& 
       workers_(workers),
       mailbox_(mailbox),
       sorters_(sorters),
-      slabs_(memory.first(SlabPool::memory_bytes(geometry.slabs, geometry.slab_bytes)),
-             geometry.slab_bytes),
-      table_(layout, slabs_, geometry.max_buckets, seed) {
+      random_(seed),
+      regions_(geometry.regions),
+      divider_(layout) {
+  const std::size_t push_bytes = geometry.push_records * layout.record_bytes();
   Carver carver(memory);
-  carver.take(SlabPool::memory_bytes(geometry.slabs, geometry.slab_bytes));
-  for (unsigned thread = 0; thread < workers.width(); ++thread) {
-    scratch_.push_back(ScatterScratch::carve(
-        carver.take(ScatterScratch::bytes(geometry.push_records, geometry.max_buckets), 64),
-        geometry.push_records, geometry.max_buckets));
+  for (Region& region : regions_) {
+    region.memory = carver.take(geometry.region_bytes, kAlignment);
+    region.clear();
   }
-  slabs_.allow(geometry.first_slabs);
-  table_.set_crowded_limit(kCrowdedPieces * geometry.piece_capacity);
+  gathered_ = take_array<std::byte>(carver, push_bytes);
+  for (unsigned thread = 0; thread < workers.width(); ++thread) {
+    Scratch& scratch = scratch_.emplace_back();
+    scratch.records = take_array<std::byte>(carver, push_bytes);
+    scratch.ids = take_array<std::uint16_t>(carver, geometry.push_records);
+    scratch.places = take_array<std::uint32_t>(carver, geometry.max_buckets());
+    scratch.ends = take_array<std::uint32_t>(carver, geometry.max_buckets());
+  }
 }
 
-std::size_t CpuChunkSorter::slabs_for(std::uint64_t records) const {
-  return ceil_div<std::uint64_t>(records, table_.slab_chains().records_per_slab());
+void CpuChunkSorter::Region::clear() {
+  begin = memory.data();
+  end = begin + round_down(memory.size(), sizeof(std::uint32_t));
+  blocks.clear();
+  leaves = false;
 }
 
-// On average a distribution takes the slabs that its records fill; at worst one more for each
-// bucket.
-bool CpuChunkSorter::has_room(const Arrival& arrival) const {
-  if (!arrival.from_input()) return true;  // lives on the reserve and on what it gives back
-  if (table_records_ == 0 && tasks_ == 0 && leaving_slabs() == 0) return true;
-  const std::size_t exact = slabs_for(arrival.records);
-  const std::size_t wanted =
-      cautious_ ? exact + std::min(table_.buckets(), arrival.records) : exact + exact / 8 + 2;
-  return slabs_.available() >= geometry_.reserve_slabs + expected_slabs_ + wanted;
-}
+// ---- what arrives ----
 
 bool CpuChunkSorter::push(const Segment& records, std::function<void()> taken) {
   XXL_CHECK(!sealed_ && records.count <= geometry_.push_records);
-  if (!started_) {
-    started_ = true;
-    table_.choose_splitters(records, geometry_.buckets);
-  }
+  if (cell_buckets_.empty()) choose_cells(records);
   work();
-  Arrival arrival;
-  arrival.segments = {records};
-  arrival.records = records.count;
-  if (pausing_ || !waiting_.empty() || tasks_ >= 2 * workers_.width()) return false;
-  if (!has_room(arrival)) {
-    refused_ = true;
-    return false;
+  if (records.count < geometry_.push_records / kShortPart) {
+    if (!gather(records)) return false;
+    taken();
+    return true;
   }
-  refused_ = false;
-  table_records_ += records.count;
-  arrival.taken = std::move(taken);
-  start(std::move(arrival));
+  return start_gathered() && start(records, std::move(taken));
+}
+
+void CpuChunkSorter::choose_cells(const Segment& records) {
+  std::vector<const std::byte*> sample;
+  for (std::size_t i = 0; i < kOversampling * geometry_.buckets; ++i) {
+    sample.push_back(records.records + random_.below(records.count) * layout_.record_bytes());
+  }
+  divider_.guess_from(sample);
+  cells_ = divider_.splitters_of(std::move(sample), geometry_.buckets);
+  if (layout_.words_are_key()) round_splitters(cells_);
+  divider_.set_splitters(cells_);
+  cell_buckets_.push_back({divider_.lowest(), 0});
+  for (const SplitterKey& key : cells_) {
+    Bucket& before = cell_buckets_.back();
+    before.one_key = divider_.is_one_key(before.low, &key);
+    cell_buckets_.push_back({key, cell_buckets_.size()});
+  }
+  Bucket& last = cell_buckets_.back();
+  last.one_key = divider_.is_one_key(last.low, nullptr);
+}
+
+// A block of a small file would have a large table.
+bool CpuChunkSorter::gather(const Segment& records) {
+  if (gathered_count_ + records.count > geometry_.push_records && !start_gathered()) return false;
+  if (gathered_busy_) return false;
+  const std::size_t record_bytes = layout_.record_bytes();
+  std::memcpy(gathered_ + gathered_count_ * record_bytes, records.records,
+              records.count * record_bytes);
+  gathered_count_ += records.count;
   return true;
 }
 
-void CpuChunkSorter::seal() {
-  sealed_ = true;
+// False if there is no room for what was gathered.
+bool CpuChunkSorter::start_gathered() {
+  if (gathered_count_ == 0 || gathered_busy_) return gathered_count_ == 0;
+  gathered_busy_ = start({gathered_, gathered_count_}, [this] { gathered_busy_ = false; });
+  if (gathered_busy_) gathered_count_ = 0;
+  return gathered_busy_;
 }
 
-bool CpuChunkSorter::finished() const {
-  return sealed_ && table_records_ == 0 && tasks_ == 0 && waiting_.empty() && ready_.empty();
-}
-
-void CpuChunkSorter::start(Arrival arrival) {
-  const std::uint64_t ticket = first_running_ + running_.size();
-  if (arrival.from_input()) expected_slabs_ += slabs_for(arrival.records);
+bool CpuChunkSorter::start(const Segment& records, std::function<void()> taken) {
+  if (tasks_ >= 2 * workers_.width()) return false;
+  Region* const region = region_for(records.count);
+  refused_ = region == nullptr;
+  if (refused_) return false;
+  region->end -= geometry_.max_buckets() * sizeof(std::uint32_t);
+  const Divided block{region->begin, records.count, reinterpret_cast<std::uint32_t*>(region->end)};
+  region->begin += records.count * layout_.record_bytes();
+  region->blocks.push_back(block);
+  ++region->tasks;
   ++tasks_;
-  running_.push_back(std::move(arrival));
-  const Arrival& task = running_.back();
-  run_task(workers_, mailbox_, in_flight_, [this, ticket, &task](unsigned thread) {
-    MultisetHash hash;
-    if (task.from_input()) {
-      const Segment& block = task.segments.front();
-      add_records(hash, block.records, block.count, layout_.record_bytes());
+  run_task(workers_, mailbox_, in_flight_,
+           [this, records, block, region, taken = std::move(taken)](unsigned thread) mutable {
+             MultisetHash hash;
+             add_records(hash, records.records, records.count, layout_.record_bytes());
+             divide(records, block, scratch_[thread]);
+             mailbox_.post([this, region, hash, taken = std::move(taken)] {
+               --region->tasks;
+               --tasks_;
+               input_hash_ += hash;
+               taken();
+             });
+           });
+  return true;
+}
+
+// The region that has room for a block; null if there is none now.
+CpuChunkSorter::Region* CpuChunkSorter::region_for(std::size_t records) {
+  const std::size_t bytes =
+      records * layout_.record_bytes() + geometry_.max_buckets() * sizeof(std::uint32_t);
+  for (;;) {
+    for (Region& region : regions_) {
+      const bool is_empty = region.blocks.empty() && !region.leaves;
+      if (filling_ == nullptr && is_empty) filling_ = &region;
     }
-    const std::size_t keep = task.from_input() ? geometry_.reserve_slabs : 0;
-    const bool stored = table_.distribute(Ticket{ticket}, task.segments, scratch_[thread], keep);
-    if (stored && !task.from_input()) slabs_.give_back(task.chain);
-    mailbox_.post([this, ticket, stored, hash] { arrived(ticket, stored, hash); });
-  });
-}
-
-void CpuChunkSorter::arrived(std::uint64_t ticket, bool stored, const MultisetHash& hash) {
-  --tasks_;
-  Arrival& arrival = running_[ticket - first_running_];
-  if (arrival.from_input()) expected_slabs_ -= slabs_for(arrival.records);
-  arrival.stored = stored;
-  arrival.failed = !stored;
-  if (!stored) {
-    pausing_ = cautious_ = true;
-    return;
-  }
-  if (arrival.from_input()) {
-    input_hash_ += hash;
-    cautious_ = false;
-    touch_more(arrival.records);
-    arrival.taken();
-  } else {
-    --splitting_;
-  }
-  while (!running_.empty() && running_.front().stored) {
-    running_.pop_front();
-    ++first_running_;
+    if (filling_ == nullptr) return nullptr;
+    if (static_cast<std::size_t>(filling_->end - filling_->begin) >= bytes) return filling_;
+    XXL_CHECK(!filling_->blocks.empty());
+    full_.push_back(std::exchange(filling_, nullptr));
   }
 }
 
-// First touch is expensive on virtual machines: memory is used gradually, while the disks are busy.
-void CpuChunkSorter::touch_more(std::size_t records) {
-  input_records_ += records;
-  if (geometry_.first_slabs < geometry_.slabs) {
-    slabs_.allow(geometry_.first_slabs + slabs_for(input_records_ / kInputPerMemory));
-  }
+void CpuChunkSorter::divide(const Segment& from, const Divided& to, const Scratch& scratch) const {
+  std::fill_n(scratch.places, cell_buckets_.size(), 0);
+  divider_.classify(from, scratch.ids, scratch.places);
+  place_buckets(scratch.places, cell_buckets_.size(), 0, to.ends);
+  scatter(from, layout_.record_bytes(), scratch.ids, scratch.places, to.records);
 }
 
-// True when buckets should be closed: so little memory is free or about to be free that
-// distribution will soon stop; or the input has ended and the workers have little left to sort.
-bool CpuChunkSorter::wants_to_close() const {
-  if (table_records_ == 0 || splitting_ > 0) return false;
-  if (sealed_ && waiting_.empty()) {
-    return tasks_ == 0 && (streams_ > 1 || ready_.size() < kReadyPieces * workers_.width());
-  }
-  if ((refused_ || !waiting_.empty()) && tasks_ == 0 && leaving_slabs() == 0) return true;
-  return slabs_.available() + leaving_slabs() < geometry_.headroom_slabs + expected_slabs_;
-}
+// ---- what leaves ----
 
 void CpuChunkSorter::work() {
+  while (!leaving_.empty() && leaving_.front()->done == leaving_.front()->pieces.size()) {
+    for (Region* region : leaving_.front()->regions) region->clear();
+    leaving_.pop_front();
+  }
+  if (sealed_) start_gathered();
   for (;;) {
-    if (!pausing_) pausing_ = table_.is_crowded();
-    while (!pausing_ && wants_to_close() && close_bucket()) {
-    }
-    if (!pausing_ || tasks_ > 0) break;
-    change_table();
-  }
-  while (!pausing_ && !waiting_.empty() && tasks_ < 2 * workers_.width() &&
-         has_room(waiting_.front())) {
-    Arrival arrival = std::move(waiting_.front());
-    waiting_.pop_front();
-    start(std::move(arrival));
-  }
-}
-
-// With no distribution under way: requeues those that found no room, splits a bucket if one is too
-// large, and begins a new round.
-void CpuChunkSorter::change_table() {
-  for (std::size_t i = running_.size(); i-- > 0;) {
-    if (running_[i].failed) {
-      running_[i].failed = false;
-      waiting_.push_front(std::move(running_[i]));
-    }
-  }
-  running_.clear();
-  first_running_ = 0;
-  for (Ready& ready : ready_) ready.after = 0;
-  if (splitting_ == 0) {
-    table_.join_empty();
-    if (split_frontier_) {
-      break_up_frontier();
-    } else if (table_.is_crowded()) {
-      const auto bucket = table_.oversized(kCrowdedPieces * geometry_.piece_capacity);
-      if (bucket) split(*bucket);
-    }
-  }
-  split_frontier_ = false;
-  table_.begin_round();
-  pausing_ = false;
-}
-
-// Takes the records of a bucket out, to be distributed over smaller ones. False if it cannot be
-// split.
-bool CpuChunkSorter::split(std::size_t bucket) {
-  const std::size_t parts = std::min<std::size_t>(
-      ceil_div<std::uint64_t>(2 * table_.records_in(bucket), geometry_.piece_capacity),
-      most_split_parts(geometry_.slabs));
-  Chain chain = table_.split(bucket, parts);
-  if (chain.records == 0) return false;
-  const std::size_t slabs = std::clamp<std::size_t>(
-      geometry_.push_records / table_.slab_chains().records_per_slab(), 1, kSplitSlabs);
-  std::deque<Arrival> arrivals;
-  while (chain.records > 0) {
-    const Chain front = table_.slab_chains().take_front(chain, slabs);
-    Arrival arrival;
-    table_.slab_chains().append_segments(front, arrival.segments);
-    arrival.records = front.records;
-    arrival.chain = front.head;
-    arrivals.push_back(std::move(arrival));
-  }
-  splitting_ += arrivals.size();
-  waiting_.insert(waiting_.begin(), std::make_move_iterator(arrivals.begin()),
-                  std::make_move_iterator(arrivals.end()));
-  return true;
-}
-
-// Takes the next bucket out of the current run. False if there is none in the table, or if it must
-// be split first, for which distribution is to pause.
-bool CpuChunkSorter::close_bucket() {
-  if (!sealed_ || !waiting_.empty() || tasks_ > 0) closed_early_ = true;
-  std::uint64_t records;
-  while ((records = table_.frontier_records()) == 0) {
-    if (table_.empty()) return false;
-    table_.start_next_run();
-    ++run_;
-  }
-  const std::size_t cell = table_.frontier_cell();
-  const bool one_key = table_.frontier_is_one_key();
-  if (records > geometry_.piece_capacity && one_key) {
-    // The bucket stays open: later records of this key follow these.
-    close(table_.empty_frontier(), cell, false);
-    return true;
-  }
-  // (A cell of one key may have left in part; it is in order in any case.)
-  const bool whole_cell = !one_key && table_.frontier_is_whole_cell();
-  const Chain chain = table_.close_frontier(geometry_.piece_capacity);
-  if (chain.records > 0) {
-    close(chain, cell, whole_cell);
-    return true;
-  }
-  if (!one_key) pausing_ = split_frontier_ = true;
-  return one_key;
-}
-
-// With no distribution under way: the frontier bucket is larger than a piece can be.
-void CpuChunkSorter::break_up_frontier() {
-  if (split(table_.frontier())) return;
-  // Keys that differ only beyond what splitters hold: parts of the bucket become runs.
-  const std::size_t cell = table_.frontier_cell();
-  Chain chain = table_.close_frontier(~std::uint64_t{0});
-  for (;;) {
-    make_ready(table_.slab_chains().take_front(chain, piece_slabs()), cell, false);
-    if (chain.records == 0) break;
-    ++run_;
-  }
-}
-
-std::size_t CpuChunkSorter::piece_slabs() const {
-  return geometry_.piece_capacity / table_.slab_chains().records_per_slab();
-}
-
-void CpuChunkSorter::close(const Chain& chain, std::size_t cell, bool whole_cell) {
-  keeps_rest() ? keep(chain, cell) : make_ready(chain, cell, whole_cell);
-}
-
-// From now on a bucket is closed at most once, so that records of equal keys stay in order.
-void CpuChunkSorter::keep(const Chain& chain, std::size_t cell) {
-  if (!end_run_) end_run_ = run_;
-  table_records_ -= chain.records;
-  if (kept_.size() <= cell) kept_.resize(table_.cells().size() + 1);
-  Kept& kept = kept_[cell];
-  kept.records += chain.records;
-  (run_ == *end_run_ ? kept.upper : kept.lower).push_back(chain);
-}
-
-void CpuChunkSorter::append_kept(std::size_t cell, std::vector<Segment>& segments) const {
-  if (cell >= kept_.size()) return;
-  for (const Chain& chain : kept_[cell].lower)
-    table_.slab_chains().append_segments(chain, segments);
-  for (const Chain& chain : kept_[cell].upper)
-    table_.slab_chains().append_segments(chain, segments);
-}
-
-void CpuChunkSorter::spill(const std::function<bool(std::size_t cell)>& spills) {
-  ++run_;
-  for (std::size_t cell = 0; cell < kept_.size(); ++cell) {
-    if (kept_[cell].records == 0 || !spills(cell)) continue;
-    const Kept kept = std::exchange(kept_[cell], {});
-    const bool whole_cell = kept.lower.size() + kept.upper.size() == 1;
-    for (const auto& chains : {kept.lower, kept.upper}) {
-      for (const Chain& chain : chains) {
-        table_records_ += chain.records;  // as it was before
-        make_ready(chain, cell, whole_cell && chain.records <= geometry_.piece_capacity);
+    if (current_ != nullptr) {
+      if (dividing_ > 0) return;
+      if (!current_->is_ready) {
+        if (divide_again()) continue;
+        make_pieces(*current_);
       }
+      if (!current_->is_pulled()) return;
+      leaving_.push_back(std::exchange(current_, nullptr));
+    }
+    if (!may_leave()) return;
+    current_ = take_leaving();
+    if (keeps_rest()) {
+      kept_ = std::exchange(current_, nullptr);
+      kept_->regions.clear();  // never given back
+      return;
     }
   }
 }
 
-void CpuChunkSorter::make_ready(const Chain& chain, std::size_t cell, bool whole_cell) {
-  closed_slabs_ += slabs_for(chain.records);
-  table_records_ -= chain.records;
-  ready_.push_back({first_running_ + running_.size(), run_, cell, whole_cell, chain});
+bool CpuChunkSorter::may_leave() const {
+  if (kept_ != nullptr) return false;
+  const bool any_filled = filling_ != nullptr && !filling_->blocks.empty();
+  if (sealed_ && gathered_count_ == 0) return tasks_ == 0 && (!full_.empty() || any_filled);
+  if (full_.empty() || full_.front()->tasks > 0 || full_.back()->tasks > 0) return false;
+  if (geometry_.long_runs) return refused_ && full_.size() == regions_.size();
+  if (!geometry_.keeps_rest) return refused_ || geometry_.leaves_early || left_early_;
+  // One at a time, when the last region begins to fill.
+  return std::none_of(regions_.begin(), regions_.end(),
+                      [](const Region& each) { return each.blocks.empty() || each.leaves; });
 }
 
-// The next piece, all of a bucket or a part of it.
-CpuChunkSorter::Ready CpuChunkSorter::take_ready() {
-  Ready ready = ready_.front();
-  if (ready.chain.records > geometry_.piece_capacity) {
-    ready.chain = table_.slab_chains().take_front(ready_.front().chain, piece_slabs());
-  } else {
-    ready_.pop_front();
+// All that is there, or the region that was filled first.
+std::shared_ptr<CpuChunkSorter::Leaving> CpuChunkSorter::take_leaving() {
+  auto leaving = std::make_shared<Leaving>();
+  leaving->is_last = sealed_ && gathered_count_ == 0;
+  left_early_ |= !leaving->is_last;
+  if (leaving->is_last && filling_ != nullptr) full_.push_back(std::exchange(filling_, nullptr));
+  do {
+    Region& region = *full_.front();
+    full_.pop_front();
+    region.leaves = true;
+    leaving->regions.push_back(&region);
+    leaving->blocks.insert(leaving->blocks.end(), region.blocks.begin(), region.blocks.end());
+  } while ((leaving->is_last || geometry_.long_runs) && !full_.empty());
+  leaving->buckets = cell_buckets_;
+  count_records(*leaving);
+  return leaving;
+}
+
+void CpuChunkSorter::count_records(Leaving& leaving) const {
+  for (Bucket& bucket : leaving.buckets) bucket.records = 0;
+  for (const Divided& block : leaving.blocks) {
+    std::uint32_t begin = 0;
+    for (std::size_t i = 0; i < leaving.buckets.size(); ++i) {
+      leaving.buckets[i].records += block.ends[i] - begin;
+      begin = block.ends[i];
+    }
   }
-  return ready;
 }
 
-bool CpuChunkSorter::spread(std::size_t streams) {
-  XXL_CHECK(sealed_ && !closed_early_ && !keeps_rest());
-  streams_ = streams;
+// Has the blocks of current_ divided again where buckets are too large for a piece. False if none
+// is. Empty buckets go: tables have room for those of the blocks and as many more.
+bool CpuChunkSorter::divide_again() {
+  const std::vector<Bucket>& before = current_->buckets;
+  const auto is_too_large = [&](const Bucket& bucket) {
+    return bucket.records > geometry_.piece_capacity && !bucket.one_key && !bucket.solid &&
+           (spilled_.empty() || is_spilled(bucket.cell));
+  };
+  if (std::none_of(before.begin(), before.end(), is_too_large)) return false;
+  division_ = std::make_unique<Division>(Division{{}, {}, KeyDivider(layout_)});
+  Division& division = *division_;
+  std::size_t room = geometry_.max_buckets();
+  for (const Bucket& bucket : before) room -= bucket.records > 0 ? 1 : 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    division.first.push_back(division.buckets.size());
+    if (before[i].records == 0) continue;
+    division.buckets.push_back(before[i]);
+    if (!is_too_large(before[i])) continue;
+    const std::size_t parts = std::min<std::size_t>(
+        ceil_div<std::uint64_t>(2 * before[i].records, geometry_.piece_capacity), room + 1);
+    const std::vector<SplitterKey> inner = inner_splitters(division, i, parts);
+    room -= inner.size();
+    division.buckets.back().solid = inner.empty();
+    for (const SplitterKey& key : inner) {
+      Bucket& last = division.buckets.back();
+      last.one_key = division.divider.is_one_key(last.low, &key);
+      division.buckets.push_back({key, before[i].cell});
+    }
+    Bucket& last = division.buckets.back();
+    const SplitterKey* const end = i + 1 < before.size() ? &before[i + 1].low : nullptr;
+    last.one_key = division.divider.is_one_key(last.low, end);
+  }
+  division.first.push_back(division.buckets.size());
+  std::vector<SplitterKey> splitters;
+  for (const Bucket& bucket : division.buckets) splitters.push_back(bucket.low);
+  splitters.erase(splitters.begin());
+  division.divider.set_splitters(splitters);
+  dividing_ = current_->blocks.size();
+  for (const Divided& block : current_->blocks) {
+    run_task(workers_, mailbox_, in_flight_, [this, &block](unsigned thread) {
+      divide_again(block, scratch_[thread]);
+      mailbox_.post([this] {
+        if (--dividing_ > 0) return;
+        current_->buckets = std::move(division_->buckets);
+        division_.reset();
+        count_records(*current_);
+      });
+    });
+  }
   return true;
 }
 
-// Brings all pieces into the order in which they leave; false while some are still in the table.
-bool CpuChunkSorter::spread_out() {
-  if (is_spread_) return true;
-  if (table_records_ > 0 || tasks_ > 0 || !waiting_.empty()) return false;
-  std::vector<std::deque<Ready>> streams(streams_);
-  std::uint64_t first = given_records_;
-  std::uint64_t records = first;
-  for (const Ready& ready : ready_) records += ready.chain.records;
-  while (!ready_.empty()) {
-    Ready piece = take_ready();
-    piece.first = first;
-    streams[first * streams_ / records].push_back(piece);
-    first += piece.chain.records;
+// Splitters strictly inside a bucket of current_, of up to `parts` parts, sampled evenly from all
+// of its records.
+std::vector<SplitterKey> CpuChunkSorter::inner_splitters(const Division& division,
+                                                         std::size_t bucket, std::size_t parts) {
+  if (parts < 2) return {};
+  const std::vector<Bucket>& buckets = current_->buckets;
+  const std::uint64_t records = buckets[bucket].records;
+  const std::size_t count = kOversampling * parts;
+  std::vector<const std::byte*> sample;
+  sample.reserve(count);
+  auto block = current_->blocks.begin();
+  std::uint64_t before = 0;  // records in blocks before
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t at =
+        i * records / count + random_.below(std::max<std::uint64_t>(records / count, 1));
+    std::uint32_t begin;
+    for (;; ++block) {
+      begin = bucket == 0 ? 0 : block->ends[bucket - 1];
+      const std::uint32_t here = block->ends[bucket] - begin;
+      if (at < before + here) break;
+      before += here;
+    }
+    sample.push_back(block->records + (begin + (at - before)) * layout_.record_bytes());
   }
-  for (bool any = true; any;) {
-    any = false;
-    for (auto& stream : streams) {
-      if (stream.empty()) continue;
-      ready_.push_back(stream.front());
-      stream.pop_front();
-      any = true;
+  std::vector<SplitterKey> inner = division.divider.splitters_of(std::move(sample), parts);
+  std::erase_if(inner, [&](const SplitterKey& key) {
+    return key <= buckets[bucket].low ||
+           (bucket + 1 < buckets.size() && key >= buckets[bucket + 1].low);
+  });
+  if (inner.size() >= parts) inner.resize(parts - 1);
+  return inner;
+}
+
+void CpuChunkSorter::divide_again(const Divided& block, const Scratch& scratch) const {
+  const std::size_t record_bytes = layout_.record_bytes();
+  const Division& division = *division_;
+  std::uint32_t begin = 0;
+  for (std::size_t i = 0; i + 1 < division.first.size(); ++i) {
+    const std::size_t first = division.first[i], parts = division.first[i + 1] - first;
+    const std::uint32_t end = block.ends[i];
+    if (parts == 1) scratch.ends[first] = end;
+    if (parts > 1) {
+      const Segment from{block.records + begin * record_bytes, end - begin};
+      std::fill_n(scratch.places + first, parts, 0);
+      division.divider.classify(from, scratch.ids, scratch.places);
+      keep_inside(first, parts, from.count, scratch.ids, scratch.places);
+      place_buckets(scratch.places + first, parts, begin, scratch.ends + first);
+      scatter(from, record_bytes, scratch.ids, scratch.places, scratch.records);
+      std::memcpy(block.records + begin * record_bytes, scratch.records, from.count * record_bytes);
+    }
+    begin = end;
+  }
+  std::copy_n(scratch.ends, division.first.back(), block.ends);
+}
+
+// The record with the smallest or the largest key of a bucket that has some.
+const std::byte* CpuChunkSorter::outermost(const Leaving& leaving, std::size_t bucket,
+                                           bool largest) const {
+  const std::byte* best = nullptr;
+  for (const Divided& block : leaving.blocks) {
+    for (std::uint32_t i = bucket == 0 ? 0 : block.ends[bucket - 1]; i < block.ends[bucket]; ++i) {
+      const std::byte* const record = block.records + i * layout_.record_bytes();
+      if (best != nullptr) {
+        const int order = layout_.compare(record, best);
+        if (largest ? order <= 0 : order >= 0) continue;
+      }
+      best = record;
+      if (leaving.buckets[bucket].one_key) return best;
     }
   }
-  return is_spread_ = true;
+  return best;
+}
+
+void CpuChunkSorter::make_pieces(Leaving& leaving) {
+  leaving.is_ready = true;
+  std::vector<std::size_t> buckets;  // that leave
+  for (std::size_t i = 0; i < leaving.buckets.size(); ++i) {
+    const Bucket& bucket = leaving.buckets[i];
+    const bool leaves = spilled_.empty() || is_spilled(bucket.cell);
+    if (bucket.records > 0 && leaves) buckets.push_back(i);
+  }
+  if (buckets.empty()) return;
+  const bool goes_on =
+      !largest_.empty() &&
+      layout_.compare(largest_.data(), outermost(leaving, buckets.front(), false)) <= 0;
+  if (!largest_.empty() && !goes_on) ++run_;
+  const std::byte* const largest = outermost(leaving, buckets.back(), true);
+  largest_.assign(largest, largest + layout_.record_bytes());
+  std::uint64_t first = 0;
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    const Bucket& bucket = leaving.buckets[buckets[i]];
+    const auto has_of_cell = [&](std::size_t other) {
+      return leaving.buckets[buckets[other]].cell == bucket.cell;
+    };
+    // The run may have more of its first cell, from before, and of its last one, from what follows.
+    const bool begins_cell = i == 0 ? !goes_on : !has_of_cell(i - 1);
+    const bool ends_cell = i + 1 == buckets.size() ? leaving.is_last : !has_of_cell(i + 1);
+    const bool fits = bucket.records <= geometry_.whole_capacity();
+    for (std::uint64_t skipped = 0; skipped < bucket.records;) {
+      // Keys differ only beyond what splitters hold: each part is in order, but not all of them.
+      if (skipped > 0 && !bucket.one_key) ++run_;
+      const auto records = static_cast<std::size_t>(
+          std::min<std::uint64_t>(bucket.records - skipped, geometry_.piece_capacity));
+      leaving.pieces.push_back(
+          {buckets[i], skipped, records, run_, first, fits && begins_cell && ends_cell});
+      skipped += records;
+      first += records;
+    }
+  }
+}
+
+// Appends where the records of buckets [first, last) are, without those that come before, up to
+// `count`.
+void CpuChunkSorter::append_segments(const Leaving& leaving, std::size_t first, std::size_t last,
+                                     std::uint64_t skipped, std::uint64_t count,
+                                     std::vector<Segment>& segments) const {
+  for (const Divided& block : leaving.blocks) {
+    if (count == 0) break;
+    const std::uint32_t begin = first == 0 ? 0 : block.ends[first - 1];
+    const std::uint32_t here = block.ends[last - 1] - begin;
+    if (here <= skipped) {
+      skipped -= here;
+      continue;
+    }
+    const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(here - skipped, count));
+    segments.push_back({block.records + (begin + skipped) * layout_.record_bytes(), taken});
+    skipped = 0;
+    count -= taken;
+  }
+}
+
+std::vector<Segment> CpuChunkSorter::segments_of(const Leaving& leaving, const Piece& piece) const {
+  std::vector<Segment> segments;
+  segments.reserve(leaving.blocks.size());
+  append_segments(leaving, piece.bucket, piece.bucket + 1, piece.skipped, piece.records, segments);
+  return segments;
 }
 
 std::optional<ChunkSorter::RunPiece> CpuChunkSorter::pull() {
   work();
-  if (streams_ > 1 && !spread_out()) return std::nullopt;
-  if (ready_.empty() || ready_.front().after > first_running_) return std::nullopt;
-  const Ready ready = take_ready();
-  given_records_ += ready.chain.records;
-  RunPiece piece;
-  piece.first = ready.first;
-  piece.run = ready.run;
-  piece.records = ready.chain.records;
-  piece.cell = ready.cell;
-  piece.whole_cell = ready.whole_cell;
-  piece.leave_unsorted = [this, chain = ready.chain] {
-    std::vector<Segment> segments;
-    table_.slab_chains().append_segments(chain, segments);
-    return UnsortedPiece(std::move(segments), layout_.record_bytes());
+  if (current_ == nullptr || !current_->is_ready || current_->is_pulled()) return std::nullopt;
+  const Piece& piece = current_->pieces[current_->next++];
+  RunPiece pulled;
+  pulled.run = piece.run;
+  pulled.first = piece.first;
+  pulled.records = piece.records;
+  pulled.cell = current_->buckets[piece.bucket].cell;
+  pulled.whole_cell = piece.whole_cell;
+  pulled.leave_unsorted = [this, leaving = current_, &piece] {
+    return UnsortedPiece(segments_of(*leaving, piece), layout_.record_bytes());
   };
-  piece.sort = [this, chain = ready.chain](unsigned thread) -> const RecordSource& {
-    std::vector<Segment> segments;
-    table_.slab_chains().append_segments(chain, segments);
-    sorters_[thread]->sort(segments);
+  pulled.sort = [this, leaving = current_, &piece](unsigned thread) -> const RecordSource& {
+    sorters_[thread]->sort(segments_of(*leaving, piece));
     return *sorters_[thread];
   };
-  piece.done = [this, chain = ready.chain] {
-    slabs_.give_back(chain.head);
-    freed_slabs_ += slabs_for(chain.records);
-  };
-  return piece;
+  pulled.done = [leaving = current_] { ++leaving->done; };
+  return pulled;
+}
+
+bool CpuChunkSorter::finished() const {
+  if (!sealed_ || tasks_ > 0 || gathered_count_ > 0) return false;
+  return (current_ == nullptr || current_->is_pulled()) && !may_leave();
+}
+
+bool CpuChunkSorter::spread(std::size_t streams) {
+  XXL_CHECK(sealed_ && !left_early_ && !keeps_rest() && current_ != nullptr);
+  std::vector<Piece>& pieces = current_->pieces;
+  const std::uint64_t records = pieces.back().first + pieces.back().records;
+  std::vector<std::deque<Piece>> of_streams(streams);
+  for (std::size_t i = current_->next; i < pieces.size(); ++i) {
+    of_streams[pieces[i].first * streams / records].push_back(pieces[i]);
+  }
+  for (std::size_t i = current_->next; i < pieces.size();) {
+    for (auto& stream : of_streams) {
+      if (stream.empty()) continue;
+      pieces[i++] = stream.front();
+      stream.pop_front();
+    }
+  }
+  return true;
+}
+
+// ---- what is kept ----
+
+// [first, last) of kept_->buckets.
+std::pair<std::size_t, std::size_t> CpuChunkSorter::kept_buckets(std::size_t cell) const {
+  if (kept_ == nullptr || is_spilled(cell)) return {0, 0};
+  const auto& buckets = kept_->buckets;
+  const auto first = std::partition_point(buckets.begin(), buckets.end(),
+                                          [&](const Bucket& each) { return each.cell < cell; });
+  const auto last = std::partition_point(first, buckets.end(),
+                                         [&](const Bucket& each) { return each.cell == cell; });
+  return {first - buckets.begin(), last - buckets.begin()};
+}
+
+std::uint64_t CpuChunkSorter::kept_records(std::size_t cell) const {
+  std::uint64_t records = 0;
+  const auto [first, last] = kept_buckets(cell);
+  for (std::size_t i = first; i < last; ++i) records += kept_->buckets[i].records;
+  return records;
+}
+
+void CpuChunkSorter::append_kept(std::size_t cell, std::vector<Segment>& segments) const {
+  const auto [first, last] = kept_buckets(cell);
+  if (first < last) append_segments(*kept_, first, last, 0, ~std::uint64_t{0}, segments);
+}
+
+void CpuChunkSorter::spill(const std::function<bool(std::size_t cell)>& spills) {
+  std::vector<std::uint8_t> spilled(cell_buckets_.size());
+  for (std::size_t cell = 0; cell < spilled.size(); ++cell) {
+    spilled[cell] = kept_records(cell) > 0 && spills(cell) ? 1 : 0;
+  }
+  if (std::none_of(spilled.begin(), spilled.end(), [](std::uint8_t each) { return each != 0; })) {
+    return;
+  }
+  spilled_ = std::move(spilled);
+  largest_.clear();
+  ++run_;
+  current_ = kept_;
 }
 
 }  // namespace xxl

@@ -4,34 +4,20 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "base/error.h"
-#include "base/memory_region.h"
 #include "base/units.h"
-#include "io/scratch_store.h"
 #include "io/sequential_reader.h"
 #include "job/fixed_sort/check_sorted.h"
-#include "job/fixed_sort/input_sorting.h"
-#include "job/fixed_sort/merge_choice.h"
 #include "job/fixed_sort/merge_inputs.h"
 #include "job/fixed_sort/run_formation.h"
 #include "job/fixed_sort/run_merge.h"
-#include "job/fixed_sort/sort_plan.h"
 #include "job/hive_name.h"
-#include "job/inputs.h"
-#include "job/output.h"
-#include "job/phase_meter.h"
-#include "merge/run_merger.h"
 #include "record/comparator_fault.h"
 #include "record/format_key.h"
 #include "run/file_run.h"
 #include "run/sinks.h"
-#include "sort/cpu_chunk_sorter.h"
-#include "sort/pinned.h"
 
 namespace xxl {
 namespace {

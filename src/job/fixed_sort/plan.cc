@@ -36,8 +36,14 @@ constexpr std::size_t kMinPieceRecords = 16;
 constexpr std::uint64_t kRecordsOfRunInPiece = 16;  // for each worker, where the memory allows
 // Part of the memory that sorters of larger pieces may take.
 constexpr std::size_t kSortersPart = 4;
-// A cell that the merge takes whole, on average; and how much larger one may be.
-constexpr std::size_t kCellBytes = 4 * kMiB;
+// A cell that the merge takes whole, on average, if the memory allows for so many of them; and how
+// much larger one may be. Small inputs have smaller cells: a merge beside what is kept in memory
+// holds several.
+constexpr std::size_t kCellBytes = kMiB;
+constexpr std::size_t kMemoryPerCell = 32 * kKiB;
+constexpr std::size_t kMemoryPerSmallCell = 64 * kKiB;
+constexpr std::size_t kMostSmallCells = 1024;
+constexpr std::size_t kLeastCells = 192;
 constexpr std::size_t kCellSlack = 2;
 constexpr std::size_t kCellPrefetchBlocks = 32;  // beyond those that hold a cell
 constexpr std::size_t kMinPieceBytes = 8 * kKiB;
@@ -54,6 +60,8 @@ constexpr std::size_t kReadBlocks = 32;
 constexpr std::size_t kSlices = 16;
 // If the size of the input is unknown, this many runs are allowed for.
 constexpr std::uint64_t kUnknownRuns = 64;
+constexpr std::uint64_t kLongRunInputs = 16;    // of an input so many times as large as the memory
+constexpr std::uint64_t kMostRunsOfMemory = 5;  // of an input as large as the memory
 // And cells are made for so many times the memory.
 constexpr std::uint64_t kUnknownInputs = 16;
 // With less memory, or more runs, all of the budget is used.
@@ -65,6 +73,7 @@ constexpr std::uint64_t kKeepingInputs = 2;
 constexpr std::uint64_t kLeastPartBesideKept = 16;
 constexpr std::uint64_t kMostPartBesideKept = 4;
 constexpr std::size_t kPrefetchBlocksBesideKept = 12;
+constexpr std::size_t kRegionsBesideKept = 4;  // only as many leave as must
 
 std::size_t largest_power_of_two(std::size_t value) {
   return std::bit_floor(value);
@@ -74,12 +83,34 @@ std::size_t block_for(std::size_t bytes, std::size_t record_bytes) {
   return round_up(std::max(bytes, record_bytes), kSectorBytes);
 }
 
+// Runs of all of the memory, during which nothing is read: to read while half of it leaves is worth
+// less than half as many runs, if these are very many.
+bool has_long_runs(const PlanInput& input) {
+  return input.input_bytes / kLongRunInputs >= input.memory_bytes;
+}
+
 // `chunk_bytes`: of the memory that holds records while runs are formed, as far as it is known.
 std::uint64_t expected_runs(const PlanInput& input, std::size_t chunk_bytes) {
   if (input.merge_only) return input.merge_inputs;
   if (!input.input_size_known) return kUnknownRuns;
-  const std::uint64_t run_bytes = input.accelerated ? input.chunk_bytes : chunk_bytes / 4 * 5;
+  const std::uint64_t run_bytes =
+      input.accelerated ? input.chunk_bytes : chunk_bytes / (has_long_runs(input) ? 1 : 2);
   return ceil_div<std::uint64_t>(input.input_bytes, run_bytes) + 1;
+}
+
+// Where the rest is kept: a region leaves whenever the last one begins to fill.
+std::uint64_t runs_beside_kept(const PlanInput& input, const CpuChunkGeometry& chunk) {
+  const std::uint64_t regions =
+      ceil_div<std::uint64_t>(input.input_bytes, chunk.resident_bytes / chunk.regions);
+  return regions - std::min<std::uint64_t>(regions, chunk.regions - 1);
+}
+
+// Cells that are wanted, of all of the input.
+std::uint64_t wanted_cells(const PlanInput& input) {
+  const std::uint64_t small =
+      std::min<std::uint64_t>(input.memory_bytes / kMemoryPerSmallCell, kMostSmallCells);
+  return std::clamp<std::uint64_t>(input.input_bytes / kCellBytes, kLeastCells + small,
+                                   kLeastCells + input.memory_bytes / kMemoryPerCell);
 }
 
 void set_merge_pieces(Geometry& geometry, std::size_t records) {
@@ -109,18 +140,14 @@ void plan_pieces(Geometry& geometry, const PlanInput& input, const KeyLayout& la
                  std::max(max_merge_piece_bytes(geometry.threads), of_all_runs));
   set_merge_pieces(geometry, merge_bytes / record_bytes);
   if (geometry.cells_unsorted) {
-    // What leaves at a time relates to (twice: see run formation) the memory as a cell does to the
-    // input.
-    const auto part = static_cast<double>(kCellBytes) / static_cast<double>(input.input_bytes);
-    const auto leaving =
-        static_cast<std::size_t>(2 * part * static_cast<double>(geometry.region_bytes));
+    const auto leaving = static_cast<std::size_t>(geometry.region_bytes / wanted_cells(input));
     bytes = std::clamp(leaving, kMinPieceBytes, bytes);
   }
   // There are only so many buckets. Those of a large memory are larger, and leave whole all the
   // same: to split them all would take longer.
   const std::size_t most = record_bytes * geometry.region_bytes / kSortersPart / geometry.threads /
                            piece_scratch_bytes(layout, 2);
-  bytes = std::max(bytes, std::min(geometry.region_bytes / BucketTable::kMaxWanted, most));
+  bytes = std::max(bytes, std::min(geometry.region_bytes / CpuChunkGeometry::kMostBuckets, most));
   geometry.piece_capacity = 2 * std::max(kMinPieceRecords, bytes / record_bytes);
 }
 
@@ -200,7 +227,8 @@ bool plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
 }
 
 // `layout`: of the input; `run_record_bytes`: of what becomes of its records.
-bool plan_formation(Geometry& geometry, const KeyLayout& layout, std::size_t run_record_bytes) {
+bool plan_formation(Geometry& geometry, const PlanInput& input, const KeyLayout& layout,
+                    std::size_t run_record_bytes, bool keeps_rest) {
   const std::size_t record_bytes = layout.record_bytes();
   geometry.read_block_bytes = block_for(
       std::clamp(largest_power_of_two(geometry.region_bytes / 128), 16 * kKiB, kMaxBlockBytes),
@@ -218,11 +246,15 @@ bool plan_formation(Geometry& geometry, const KeyLayout& layout, std::size_t run
   left.take(geometry.threads *
             round_up(piece_scratch_bytes(layout, geometry.piece_capacity), kSectorBytes));
   const std::size_t push_records = geometry.read_block_bytes / record_bytes + 1;
-  const auto chunk =
-      CpuChunkGeometry::plan(round_down(left.bytes(), kSectorBytes), layout, geometry.threads,
-                             push_records, geometry.piece_capacity);
+  const auto chunk = CpuChunkGeometry::plan(round_down(left.bytes(), kSectorBytes), layout,
+                                            geometry.threads, push_records, geometry.piece_capacity,
+                                            keeps_rest ? kRegionsBesideKept : 2);
   if (!left.fits() || !chunk) return false;
   geometry.chunk = *chunk;
+  geometry.chunk.leaves_early =
+      input.input_size_known && !keeps_rest && input.input_bytes > chunk->resident_bytes;
+  geometry.chunk.keeps_rest = keeps_rest;
+  geometry.chunk.long_runs = has_long_runs(input);
   return true;
 }
 
@@ -274,8 +306,7 @@ bool plan_merge_of_runs(Geometry& geometry, const PlanInput& input, const KeyLay
 
 // Runs left unsorted within cells. The merge must hold a cell of all its runs in memory, for as
 // many runs as there may be.
-bool plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& layout,
-                bool keeps_rest) {
+bool plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& layout) {
   const std::size_t record_bytes = layout.record_bytes();
   const std::uint64_t records = input.input_bytes / record_bytes;
   const auto cell_records = static_cast<std::size_t>(records / geometry.chunk.buckets + 1);
@@ -283,18 +314,16 @@ bool plan_cells(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
       std::max({geometry.merge_piece_capacity, geometry.piece_capacity, kCellSlack * cell_records});
   if (!plan_merge(geometry, input, layout)) return false;
   const std::size_t blocks_a_run =
-      ceil_div(geometry.piece_capacity, geometry.records_per_block) + 2;
-  const std::size_t others = ceil_div(geometry.merge_piece_capacity, geometry.records_per_block) +
-                             (keeps_rest ? kPrefetchBlocksBesideKept : kCellPrefetchBlocks);
+      ceil_div(geometry.chunk.whole_capacity(), geometry.records_per_block) + 2;
+  const std::size_t others =
+      ceil_div(geometry.merge_piece_capacity, geometry.records_per_block) +
+      (geometry.chunk.keeps_rest ? kPrefetchBlocksBesideKept : kCellPrefetchBlocks);
   if (geometry.merge_blocks < others) return false;
   geometry.merge_degree =
       std::min(geometry.merge_degree, (geometry.merge_blocks - others) / blocks_a_run);
-  const std::size_t chunk_bytes = geometry.chunk.slabs * geometry.chunk.slab_bytes;
-  if (geometry.merge_degree < input.input_bytes / chunk_bytes + 2) return false;
-  if (!input.input_size_known) return true;  // all may fit
-  geometry.chunk.first_slabs = std::max(
-      geometry.chunk.slabs / 8, std::min(geometry.chunk.slabs, 2 * geometry.chunk.headroom_slabs));
-  return true;
+  return geometry.merge_degree > (geometry.chunk.keeps_rest
+                                      ? runs_beside_kept(input, geometry.chunk)
+                                      : expected_runs(input, geometry.chunk.resident_bytes));
 }
 
 // Block size of the runs, for merges in `region_bytes`: the largest power of two with which the
@@ -362,8 +391,8 @@ std::optional<Geometry> try_plan(const PlanInput& input, const KeyLayout& layout
   // Of several ranks, each has the table of its own runs, and that of its part of all of them.
   std::uint64_t table_bytes = (input.ranks > 1 ? 2 : 1) * blocks * sizeof(RunBlock);
   if (cells_unsorted) {
-    const std::uint64_t runs = 2 * input.input_bytes / input.memory_bytes + 2;
-    table_bytes += runs * RunCells::memory_bytes(BucketTable::kMaxWanted);
+    const std::uint64_t runs = kMostRunsOfMemory * input.input_bytes / input.memory_bytes + 2;
+    table_bytes += runs * RunCells::memory_bytes(wanted_cells(input));
   }
   table_bytes += packing_bytes(input, geometry) + threads * input.folding_bytes;
   if (table_bytes > input.memory_bytes / 2) return std::nullopt;
@@ -385,17 +414,16 @@ std::optional<Geometry> try_plan(const PlanInput& input, const KeyLayout& layout
   if (input.accelerated) {
     if (!plan_transfers(geometry, layout)) return std::nullopt;
   } else if (!input.merge_only) {
-    if (!plan_formation(geometry, input_layout, record_bytes)) return std::nullopt;
-    const std::size_t left = geometry.chunk.slabs * geometry.chunk.slab_bytes;
+    if (!plan_formation(geometry, input, input_layout, record_bytes, kept_part != 0))
+      return std::nullopt;
+    const std::size_t left = geometry.chunk.resident_bytes;
     if (chunk_bytes == 0 &&
         plan_block(input, merge_bytes, record_bytes, left) < geometry.block_bytes) {
       return try_plan(input, layout, threads, cells_unsorted, kept_part, left);
     }
   }
   if (cells_unsorted) {
-    if (!plan_cells(geometry, input, layout, kept_part != 0)) return std::nullopt;
-    geometry.chunk.keeps_rest = kept_part != 0;
-    if (kept_part != 0) geometry.chunk.first_slabs = geometry.chunk.slabs;
+    if (!plan_cells(geometry, input, layout)) return std::nullopt;
   } else if (!plan_merge_of_runs(geometry, input, layout)) {
     return std::nullopt;
   }

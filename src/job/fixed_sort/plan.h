@@ -77,11 +77,10 @@ struct Geometry {
   std::size_t large_staging_bytes = 0;   // of one sorter
 };
 
-// How much of `memory_bytes` is worth using for runs of `input_bytes`, which do not fit in it. Runs
-// are twice as long as the memory they are formed in, and up to some dozens of runs a merge costs
-// the same whatever their number: where half of the memory leaves few runs, taking all of it would
-// only cost the time to get it from the system (on virtual machines as much as sorting what it
-// holds) and take it from others.
+// How much of `memory_bytes` is worth using for runs of `input_bytes`, which do not fit in it. Up
+// to some dozens of runs, a merge costs the same whatever their number: where half of the memory
+// leaves few runs, taking all of it would only cost the time to get it from the system (on virtual
+// machines as much as sorting what it holds) and take it from others.
 std::uint64_t worthwhile_memory(std::uint64_t memory_bytes, std::uint64_t input_bytes);
 
 // Throws Error{no_space} saying how much memory is needed when it is not enough.

@@ -123,14 +123,14 @@ PlannedSort plan_sort_on_cpu(const FixedSortOptions& options, const KeyLayout& l
   const CpuChunkGeometry& chunk = planned.geometry.chunk;
   SortPlan& plan = planned.plan;
   plan.device = "cpu";
-  plan.sort_memory_bytes = chunk.slabs * chunk.slab_bytes;
+  plan.sort_memory_bytes = chunk.resident_bytes;
   if (options.merge_only) {
     plan.expected_runs = inputs.files.size();
   } else if (inputs.size_known && inputs.bytes <= chunk.resident_bytes) {
     plan.expected_runs = 1;
   } else {
     plan.expected_runs =
-        std::max<std::uint64_t>(2, 1 + ceil_div(inputs.bytes, 2 * plan.sort_memory_bytes));
+        std::max<std::uint64_t>(2, ceil_div(2 * inputs.bytes, plan.sort_memory_bytes));
   }
   finish_plan(options, layout, inputs, surroundings, planned);
   return planned;

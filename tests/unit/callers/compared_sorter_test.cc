@@ -216,8 +216,8 @@ TEST(ComparedSorter, says_that_the_comparator_may_be_no_order) {
   };
   const auto less = [](const Number& a, const Number& b) { return a.value < b.value; };
   sorter<Number, decltype(less)> sorter(less, with_memory(kLittleMemory));
-  for (int i = 0; i < 300'000; ++i) {
-    sorter.push({i % 10 == 0 ? std::nan("") : (i * 7919 % 300'007) * 0.5});
+  for (int i = 0; i < 1'000'000; ++i) {
+    sorter.push({i % 10 == 0 ? std::nan("") : (i * 7919LL % 1'000'003) * 0.5});
   }
   try {
     (void)pull_all(sorter);

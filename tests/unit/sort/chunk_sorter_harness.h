@@ -23,9 +23,9 @@ struct Shape {
   unsigned threads = 2;
   std::size_t push_bytes = 4 * kKiB;
   std::size_t piece_bytes = 8 * kKiB;
-  bool gradual = false;         // memory is touched bit by bit
   bool leave_unsorted = false;  // what is a whole cell
   bool keeps_rest = false;
+  bool long_runs = false;
   std::size_t streams = 1;  // that pieces are spread over, once the first has left
 };
 
@@ -38,7 +38,8 @@ class Harness {
         geometry_(CpuChunkGeometry::plan(
                       shape.memory_bytes, layout_, shape.threads,
                       std::max<std::size_t>(1, shape.push_bytes / format.record_bytes),
-                      2 * std::max<std::size_t>(16, shape.piece_bytes / format.record_bytes))
+                      2 * std::max<std::size_t>(16, shape.piece_bytes / format.record_bytes),
+                      shape.keeps_rest ? 4 : 2)
                       .value()),
         memory_(geometry_.memory_bytes),
         leave_unsorted_(shape.leave_unsorted),
@@ -46,9 +47,7 @@ class Harness {
         workers_(shape.threads),
         random_(seed) {
     geometry_.keeps_rest = shape.keeps_rest;
-    if (shape.gradual) {
-      geometry_.first_slabs = std::min(geometry_.slabs, 2 * geometry_.headroom_slabs);
-    }
+    geometry_.long_runs = shape.long_runs;
     for (unsigned thread = 0; thread < shape.threads; ++thread) {
       const std::size_t bytes = piece_scratch_bytes(layout_, geometry_.piece_capacity);
       scratch_.emplace_back(bytes);
@@ -61,9 +60,8 @@ class Harness {
 
   CpuChunkSorter& sorter() { return *sorter_; }
   const CpuChunkGeometry& geometry() const { return geometry_; }
-  std::size_t slab_records() const {
-    return geometry_.slabs * (geometry_.slab_bytes / format_.record_bytes);
-  }
+  // Records that are certainly held in memory.
+  std::size_t resident_records() const { return geometry_.resident_bytes / format_.record_bytes; }
 
   // Pushes a block; false when there is no room.
   bool push(const Segment& block) {

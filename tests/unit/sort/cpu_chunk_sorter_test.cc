@@ -138,8 +138,7 @@ TEST_P(CpuChunkSorterOfFormat, a_piece_said_to_be_a_whole_cell_is_all_of_it_in_i
       if (drifting) records = test::few_distinct_records(format, count, 30, random);
       const Bytes others = distribution.make(format, count, random);
       records.insert(records.end(), others.begin(), others.end());
-      Harness harness(format, {.memory_bytes = 700 * kKiB, .gradual = true, .leave_unsorted = true},
-                      seed);
+      Harness harness(format, {.memory_bytes = 700 * kKiB, .leave_unsorted = true}, seed);
       const auto runs = harness.form_runs(records, seed % 2 == 0);
       const std::size_t whole = expect_pieces_in_cells(harness);
       if (HasFailure()) return;
@@ -171,7 +170,7 @@ TEST_P(CpuChunkSorterOfFormat, keeps_what_is_in_memory_at_the_end_or_spills_it) 
     std::uint64_t kept = 0;
     for (std::size_t cell = 0; cell < cells; ++cell) kept += sorter.kept_records(cell);
     if (distribution.name == "uniform") {
-      EXPECT_GT(kept, harness.slab_records() / 2);
+      EXPECT_GT(kept, harness.resident_records() / 3);
     }
     sorter.spill([&](std::size_t cell) { return spilled != 0 && cell % spilled == 0; });
     runs = harness.pull_spilled();
@@ -227,30 +226,15 @@ TEST(CpuChunkSorter, a_block_that_found_no_room_is_taken_when_nothing_else_arriv
   for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    Harness harness(format, {.push_bytes = 16 * kKiB, .gradual = seed % 2 == 0}, seed);
+    Harness harness(format, {.push_bytes = 16 * kKiB}, seed);
     // Uneven buckets, so that a reservation fails where the estimate held.
     Bytes records = test::few_distinct_records(format, harness.geometry().push_records, 3, random);
     const std::size_t count =
-        harness.slab_records() * (6 + seed) / 8 - harness.geometry().push_records;
+        harness.resident_records() * (6 + seed) / 8 - harness.geometry().push_records;
     const Bytes others = test::random_records(format, count, random);
     records.insert(records.end(), others.begin(), others.end());
     const auto runs = harness.form_runs(records);
     ASSERT_NO_FATAL_FAILURE(expect_runs_of(format, runs, records));
-  }
-}
-
-TEST(CpuChunkSorter, memory_taken_bit_by_bit_is_all_taken_in_the_end) {
-  const RecordFormat format = format_of("u64");
-  for (const std::uint64_t seed : {1u, 2u}) {
-    Random random(seed);
-    Harness harness(format, {.memory_bytes = kMiB, .gradual = true}, seed);
-    ASSERT_LT(harness.geometry().first_slabs, harness.geometry().slabs / 2);
-    const std::size_t count = 16 * harness.slab_records();
-    const Bytes records = test::random_records(format, count, random);
-    const auto runs = harness.form_runs(records);
-    ASSERT_NO_FATAL_FAILURE(expect_runs_of(format, runs, records));
-    EXPECT_LE(runs.size(), 16u) << "of 16 times the memory, seed " << seed;
-    EXPECT_GT(runs[runs.size() / 2].size(), harness.slab_records() * 8);
   }
 }
 
@@ -269,25 +253,34 @@ TEST_P(CpuChunkSorterOfFormat, sorted_and_constant_input_are_one_run) {
   }
 }
 
-TEST(CpuChunkSorter, runs_of_uniform_input_are_nearly_twice_the_memory) {
+TEST(CpuChunkSorter, runs_are_half_of_the_memory_and_the_last_one_may_be_all_of_it) {
   const RecordFormat format = format_of("u64");
-  for (const std::uint64_t seed : {1u, 2u}) {
-    Random random(seed);
-    Harness harness(format, {.memory_bytes = 2 * kMiB}, seed);
-    const std::size_t count = 12 * harness.slab_records();
-    EXPECT_LE(harness.form_runs(test::random_records(format, count, random)).size(), 10u)
-        << "of 12 times the memory, seed " << seed;
+  for (const char* name : {"uniform", "reverse"}) {
+    SCOPED_TRACE(name);
+    const auto distribution =
+        std::ranges::find(test::distributions(), std::string(name), &test::Distribution::name);
+    Random random(4);
+    Harness harness(format, {.memory_bytes = 2 * kMiB}, 4);
+    const std::size_t count = 12 * harness.resident_records();
+    const auto runs = harness.form_runs(distribution->make(format, count, random));
+    EXPECT_LE(runs.size(), 24u) << "of 12 times the memory";
+    for (const Bytes& run : runs) {
+      if (&run != &runs.back()) {
+        EXPECT_GE(run.size(), harness.resident_records() * 8 / 2);
+      }
+    }
   }
 }
 
-TEST(CpuChunkSorter, runs_of_reverse_input_are_about_the_memory) {
+TEST(CpuChunkSorter, long_runs_are_all_of_the_memory) {
   const RecordFormat format = format_of("u64");
-  Random random(4);
-  Harness harness(format, {.memory_bytes = kMiB}, 4);
-  const std::size_t count = 10 * harness.slab_records();
-  const Bytes records = test::reversed_records(
-      format, test::sorted_records(format, test::random_records(format, count, random)));
-  EXPECT_LE(harness.form_runs(records).size(), 16u);
+  Random random(5);
+  Harness harness(format, {.memory_bytes = 2 * kMiB, .long_runs = true}, 5);
+  const std::size_t count = 12 * harness.resident_records();
+  const Bytes records = test::random_records(format, count, random);
+  const auto runs = harness.form_runs(records);
+  EXPECT_LE(runs.size(), 12u) << "of 12 times the memory";
+  ASSERT_NO_FATAL_FAILURE(expect_runs_of(format, runs, records));
 }
 
 TEST(CpuChunkSorter, a_change_of_the_key_range_is_followed) {
@@ -379,7 +372,7 @@ TEST(CpuChunkSorter, what_fits_in_memory_is_held_back_until_the_input_ends) {
   const std::size_t block = 100, count = 9000;
   const Bytes records = test::random_records(format, count, random);
   Harness harness(format, {}, 9);
-  ASSERT_LE(4 * count, harness.slab_records());
+  ASSERT_LE(4 * count, harness.resident_records());
   for (std::size_t next = 0; next < count;) {
     const std::size_t part = std::min(block, count - next);
     if (harness.push({records.data() + next * 8, part})) {
@@ -399,7 +392,7 @@ TEST(CpuChunkSorter, tells_whether_what_is_pulled_is_the_only_run) {
     const Bytes records = test::random_records(format, 300000, random);
     Harness harness(format, {}, 11);
     const std::size_t block = harness.geometry().push_records;
-    const std::size_t few = harness.slab_records() / 8;
+    const std::size_t few = harness.resident_records() / 8;
     std::size_t next = 0;
     for (std::size_t before = next + 1; before != next;) {
       before = next;
@@ -407,6 +400,9 @@ TEST(CpuChunkSorter, tells_whether_what_is_pulled_is_the_only_run) {
         next += block;
       }
       while (harness.taken_records() < next) harness.wait();
+    }
+    if (fills_memory) {
+      EXPECT_FALSE(harness.push({records.data() + next * 8, block}));
     }
     harness.sorter().seal();
     EXPECT_EQ(harness.sorter().may_be_several_runs(), fills_memory);
@@ -427,7 +423,7 @@ TEST(CpuChunkSorter, full_it_refuses_blocks_until_pieces_have_left) {
   Random random(10);
   const Bytes records = test::random_records(format, 300000, random);
   Harness harness(format, {}, 10);
-  ASSERT_LE(4 * harness.slab_records(), 300000u);
+  ASSERT_LE(4 * harness.resident_records(), 300000u);
   const std::size_t block = harness.geometry().push_records;
   std::size_t next = 0;
   const auto push = [&] {
@@ -442,8 +438,8 @@ TEST(CpuChunkSorter, full_it_refuses_blocks_until_pieces_have_left) {
     }
     while (harness.taken_records() < next) harness.wait();
   }
-  EXPECT_GT(next, harness.slab_records() / 3);
-  EXPECT_LE(next, harness.slab_records());
+  EXPECT_GT(next, harness.resident_records() / 3);
+  EXPECT_LE(next, 2 * harness.geometry().region_bytes / 8);
   EXPECT_FALSE(push());
   const std::size_t held = next;
   while (next < held + 10 * block) {

@@ -120,7 +120,7 @@ TEST_P(ExternalSortOfCells, sorts_any_input_in_any_order_of_completion) {
   distributions.push_back({"drifting", drifting_records});
   std::uint64_t seed = 830;
   for (const auto& [threads, memory, tenths] :
-       {std::tuple{1u, 6 * kMiB, 25u}, std::tuple{2u, 8 * kMiB, 12u}}) {
+       {std::tuple{1u, 6 * kMiB, 25u}, std::tuple{2u, 16 * kMiB, 11u}}) {
     for (const test::Distribution& distribution : distributions) {
       SCOPED_TRACE(distribution.name + " threads " + std::to_string(threads) + " seed " +
                    std::to_string(++seed));

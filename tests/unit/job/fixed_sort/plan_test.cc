@@ -73,8 +73,6 @@ void expect_sound(const PlanInput& input, const KeyLayout& layout, const Geometr
     EXPECT_LE(
         g.merge_output_bytes + g.threads * (merge_sorter + spare) + g.merge_blocks * g.block_bytes,
         g.region_bytes);
-    EXPECT_LE(g.chunk.first_slabs, g.chunk.slabs);
-    EXPECT_GE(g.chunk.first_slabs, std::min(g.chunk.slabs, 2 * g.chunk.headroom_slabs));
   }
   EXPECT_GE(g.final_block_bytes, g.block_bytes);
   EXPECT_EQ(g.final_block_bytes % kSectorBytes, 0u);
@@ -96,11 +94,10 @@ void expect_sound(const PlanInput& input, const KeyLayout& layout, const Geometr
             g.region_bytes);
   EXPECT_GT(g.output_blocks * g.block_bytes,
             g.threads * g.piece_capacity * record_bytes + 2 * g.block_bytes);
-  EXPECT_EQ(g.chunk.slab_bytes % record_bytes, 0u);
-  EXPECT_LE(g.chunk.slab_bytes / record_bytes, g.piece_capacity);
   EXPECT_GE(g.chunk.push_records, g.read_block_bytes / record_bytes);
-  EXPECT_LE(g.chunk.buckets, BucketTable::kMaxBuckets / 2);
-  EXPECT_GT(g.chunk.slabs, 2 * g.chunk.reserve_slabs);
+  EXPECT_LE(g.chunk.buckets, CpuChunkGeometry::kMostBuckets);
+  EXPECT_LT(2 * g.chunk.region_bytes, g.chunk.memory_bytes);
+  EXPECT_LT(g.chunk.resident_bytes, 2 * g.chunk.region_bytes);
 }
 
 std::vector<RecordFormat> formats() {
@@ -127,7 +124,7 @@ TEST(Plan, buckets_of_any_memory_leave_whole) {
                               .scratch_disks = 1};
         SCOPED_TRACE(describe(input, format));
         const Geometry g = plan_geometry(input, layout);
-        const std::size_t bucket_bytes = g.chunk.slabs * g.chunk.slab_bytes / g.chunk.buckets;
+        const std::size_t bucket_bytes = 2 * g.chunk.region_bytes / g.chunk.buckets;
         EXPECT_GE(g.piece_capacity * layout.record_bytes(), bucket_bytes / 10 * 17);
         EXPECT_EQ(g.threads, threads);
       }
@@ -214,7 +211,7 @@ TEST(Plan, ordinary_budgets_merge_in_one_pass) {
     PlanInput input{.memory_bytes = memory, .input_bytes = 30 * memory, .threads = 2};
     const Geometry geometry = plan_geometry(input, layout);
     EXPECT_GE(geometry.merge_degree, 30u) << memory;
-    EXPECT_GE(geometry.chunk.slabs * geometry.chunk.slab_bytes, memory / 2) << memory;
+    EXPECT_GE(2 * geometry.chunk.region_bytes, memory / 2) << memory;
   }
 }
 
@@ -292,7 +289,7 @@ TEST(PlanCells, large_inputs_of_few_runs_are_left_unsorted_within_cells) {
     input.input_bytes = 0;
     const Geometry geometry = plan_geometry(input, layout);
     EXPECT_TRUE(geometry.cells_unsorted) << record;
-    EXPECT_EQ(geometry.chunk.first_slabs, geometry.chunk.slabs) << record;
+    EXPECT_FALSE(geometry.chunk.leaves_early) << record;
     EXPECT_GE(geometry.merge_degree, 17u) << record;
   }
 }
