@@ -9,7 +9,7 @@
 
 #include "base/turns.h"
 #include "join/hash_table.h"
-#include "sort/slab_chains.h"
+#include "join/slab_chains.h"
 
 namespace xxl {
 

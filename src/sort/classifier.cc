@@ -159,10 +159,6 @@ std::size_t Classifier::search(std::uint64_t prefix, const std::byte* record, st
   return low;
 }
 
-std::size_t Classifier::bucket_of(const std::byte* record) const {
-  return search(layout_.word(record, 0), record, 0, splitters_.size());
-}
-
 template <class LoadPrefix>
 void Classifier::classify_with(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts,
                                LoadPrefix load_prefix) const {

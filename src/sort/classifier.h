@@ -48,9 +48,6 @@ class Classifier {
   std::size_t buckets() const { return splitters_.size() + 1; }
   const std::vector<SplitterKey>& splitters() const { return splitters_; }
 
-  // Bucket of one record.
-  std::size_t bucket_of(const std::byte* record) const;
-
   // Buckets of the records of `segment` into `ids`; adds their numbers to `counts`.
   void classify(const Segment& segment, std::uint16_t* ids, std::uint32_t* counts) const;
 

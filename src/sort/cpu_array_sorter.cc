@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "sort/counting_sort.h"
 #include "sort/key_sorter.h"
+#include "sort/scatter.h"
 
 namespace xxl {
 namespace {
@@ -24,18 +25,6 @@ constexpr std::size_t kStripesOfThread = 4;
 constexpr std::size_t kMostStripeRecords = std::size_t{1} << 31;
 constexpr std::size_t kCopiedRecords = std::size_t{1} << 18;  // of a bucket, by one thread
 constexpr std::uint64_t kSeed = 1;
-
-template <std::size_t kRecordBytes>
-void move_records(const Segment& records, const std::uint16_t* buckets, std::size_t record_bytes,
-                  std::byte** places) {
-  if constexpr (kRecordBytes != 0) record_bytes = kRecordBytes;
-  const std::byte* record = records.records;
-  for (std::size_t i = 0; i < records.count; ++i, record += record_bytes) {
-    std::byte*& place = places[buckets[i]];
-    std::memcpy(place, record, record_bytes);
-    place += record_bytes;
-  }
-}
 
 }  // namespace
 
@@ -99,13 +88,13 @@ std::vector<CpuArraySorter::Bucket> CpuArraySorter::distribute(const Segment& re
   });
 
   std::vector<Bucket> buckets;
-  std::vector<std::byte*> places(stripes * width);
+  std::vector<std::size_t> places(stripes * width);
   const std::vector<SplitterKey>& splitters = classifier_.splitters();
   std::size_t first = 0, largest = 1;
   for (std::size_t id = 0; id < width; ++id) {
     std::size_t count = 0;
     for (std::size_t number = 0; number < stripes; ++number) {
-      places[number * width + id] = to + (first + count) * record_bytes;
+      places[number * width + id] = first + count;
       count += counts[number * width + id];
     }
     const bool one_key = id > 0 && id + 1 < width && layout_.words() <= kMaxSplitterWords &&
@@ -119,7 +108,7 @@ std::vector<CpuArraySorter::Bucket> CpuArraySorter::distribute(const Segment& re
   }
   make_scratch(largest);
   run_numbered(threads_, stripes, [&](unsigned, std::size_t number) {
-    scatter(stripe(number), &places[number * width]);
+    distribute(stripe(number), &places[number * width], to);
   });
   return buckets;
 }
@@ -135,19 +124,15 @@ void CpuArraySorter::make_scratch(std::size_t records) {
   }
 }
 
-// `places`: where the next record of each bucket goes.
-void CpuArraySorter::scatter(const Segment& records, std::byte** places) const {
+// `places`: of each bucket, the number of the record in `to` that the next one becomes.
+void CpuArraySorter::distribute(const Segment& records, std::size_t* places, std::byte* to) const {
   const std::size_t record_bytes = layout_.record_bytes();
-  const auto move = record_bytes == 4    ? move_records<4>
-                    : record_bytes == 8  ? move_records<8>
-                    : record_bytes == 16 ? move_records<16>
-                                         : move_records<0>;
   std::uint16_t ids[kBlockRecords];
   std::vector<std::uint32_t> counts(classifier_.buckets());  // again, to no purpose
   for (Segment left = records; left.count > 0;) {
     const std::size_t count = std::min(left.count, kBlockRecords);
     classifier_.classify({left.records, count}, ids, counts.data());
-    move({left.records, count}, ids, record_bytes, places);
+    scatter({left.records, count}, record_bytes, ids, places, to);
     left = {left.records + count * record_bytes, left.count - count};
   }
 }

@@ -50,7 +50,7 @@ class CpuArraySorter {
   void choose_splitters(const Segment& records);
   std::vector<Bucket> distribute(const Segment& records, std::byte* to);
   void make_scratch(std::size_t records);
-  void scatter(const Segment& records, std::byte** places) const;
+  void distribute(const Segment& records, std::size_t* places, std::byte* to) const;
   void sort_bucket(const Bucket& bucket, unsigned thread, std::byte* to);
 
   const KeyLayout& layout_;

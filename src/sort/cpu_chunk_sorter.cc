@@ -8,6 +8,7 @@
 #include "base/memory_region.h"
 #include "base/task.h"
 #include "base/units.h"
+#include "sort/scatter.h"
 
 namespace xxl {
 namespace {
@@ -29,33 +30,6 @@ std::size_t scratch_bytes(std::size_t push_records, std::size_t record_bytes,
                           std::size_t max_buckets) {
   return push_records * (record_bytes + sizeof(std::uint16_t)) +
          2 * max_buckets * sizeof(std::uint32_t) + 4 * kAlignment;
-}
-
-template <std::size_t kRecordBytes>
-void scatter_of(const Segment& from, std::size_t record_bytes, const std::uint16_t* ids,
-                std::uint32_t* places, std::byte* to) {
-  if constexpr (kRecordBytes != 0) record_bytes = kRecordBytes;
-  const std::byte* record = from.records;
-  for (std::size_t i = 0; i < from.count; ++i, record += record_bytes) {
-    std::memcpy(to + std::size_t{places[ids[i]]++} * record_bytes, record, record_bytes);
-  }
-}
-
-// Copies each record to the place of its bucket, which goes up by one.
-void scatter(const Segment& from, std::size_t record_bytes, const std::uint16_t* ids,
-             std::uint32_t* places, std::byte* to) {
-  switch (record_bytes) {
-    case 4:
-      return scatter_of<4>(from, 4, ids, places, to);
-    case 8:
-      return scatter_of<8>(from, 8, ids, places, to);
-    case 16:
-      return scatter_of<16>(from, 16, ids, places, to);
-    case 100:
-      return scatter_of<100>(from, 100, ids, places, to);
-    default:
-      return scatter_of<0>(from, record_bytes, ids, places, to);
-  }
 }
 
 // Makes places of counts: each bucket begins where the one before ends, the first at 0. Writes
@@ -234,8 +208,7 @@ CpuChunkSorter::Region* CpuChunkSorter::region_for(std::size_t records) {
       records * layout_.record_bytes() + geometry_.max_buckets() * sizeof(std::uint32_t);
   for (;;) {
     for (Region& region : regions_) {
-      const bool is_empty = region.blocks.empty() && !region.leaves;
-      if (filling_ == nullptr && is_empty) filling_ = &region;
+      if (filling_ == nullptr && region.blocks.empty()) filling_ = &region;
     }
     if (filling_ == nullptr) return nullptr;
     if (static_cast<std::size_t>(filling_->end - filling_->begin) >= bytes) return filling_;

@@ -61,7 +61,7 @@ struct CpuChunkGeometry {
 
   // Records of a bucket, at most, that is said to be a whole cell: twice those of an average one.
   std::size_t whole_capacity() const { return 2 * piece_capacity / regions; }
-  // With those that others are divided into: twice as many do, but for samples that mislead.
+  // Room in the tables: dividing buckets again makes up to as many more, unless samples mislead.
   std::size_t max_buckets() const { return 2 * buckets + buckets / 4; }
 
   // Plans for `memory_bytes` in all, `threads` workers, blocks of up to `push_records`, pieces of

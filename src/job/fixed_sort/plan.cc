@@ -36,15 +36,14 @@ constexpr std::size_t kMinPieceRecords = 16;
 constexpr std::uint64_t kRecordsOfRunInPiece = 16;  // for each worker, where the memory allows
 // Part of the memory that sorters of larger pieces may take.
 constexpr std::size_t kSortersPart = 4;
-// A cell that the merge takes whole, on average, if the memory allows for so many of them; and how
-// much larger one may be. Small inputs have smaller cells: a merge beside what is kept in memory
-// holds several.
+// The average size of a cell, unless the memory does not allow for so many cells. Small inputs have
+// smaller ones, as a merge must hold several of them beside what is kept in memory.
 constexpr std::size_t kCellBytes = kMiB;
 constexpr std::size_t kMemoryPerCell = 32 * kKiB;
 constexpr std::size_t kMemoryPerSmallCell = 64 * kKiB;
 constexpr std::size_t kMostSmallCells = 1024;
 constexpr std::size_t kLeastCells = 192;
-constexpr std::size_t kCellSlack = 2;
+constexpr std::size_t kCellSlack = 2;            // how much larger than the average a cell may be
 constexpr std::size_t kCellPrefetchBlocks = 32;  // beyond those that hold a cell
 constexpr std::size_t kMinPieceBytes = 8 * kKiB;
 constexpr std::size_t kWriteBehindBytes = 16 * kMiB;

@@ -6,7 +6,7 @@
 #include "base/memory_plan.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
-#include "sort/slab_chains.h"
+#include "join/slab_chains.h"
 
 namespace xxl {
 namespace {

@@ -48,7 +48,6 @@ void expect_right_buckets(const RecordFormat& format, const std::vector<Splitter
     const std::byte* record = records.data() + i * format.record_bytes;
     const std::size_t bucket = bucket_by_definition(splitters, splitter_key(layout, record));
     ASSERT_EQ(ids[i], bucket) << "record " << i;
-    ASSERT_EQ(classifier.bucket_of(record), bucket) << "record " << i;
     ++expected_counts[bucket];
   }
   EXPECT_EQ(counts, expected_counts);

@@ -227,7 +227,7 @@ TEST(CpuChunkSorter, a_block_that_found_no_room_is_taken_when_nothing_else_arriv
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Harness harness(format, {.push_bytes = 16 * kKiB}, seed);
-    // Uneven buckets, so that a reservation fails where the estimate held.
+    // Uneven buckets.
     Bytes records = test::few_distinct_records(format, harness.geometry().push_records, 3, random);
     const std::size_t count =
         harness.resident_records() * (6 + seed) / 8 - harness.geometry().push_records;
@@ -345,7 +345,7 @@ TEST(CpuChunkSorter, works_in_the_smallest_memory_that_can_be_planned) {
   }
 }
 
-// A slab of 2 KiB would hold more of them than a sorter takes.
+// A bucket of one key holds many more of them than a sorter takes.
 TEST(CpuChunkSorter, frequent_keys_of_tiny_records_leave_in_pieces_that_fit) {
   const RecordFormat format = format_of("fixed:1", {"0:u8"});
   Random random(7);

@@ -1,4 +1,4 @@
-// Records distributed to chains of slabs, one chain for each bucket or partition.
+// Records distributed to chains of slabs, one chain for each partition.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "join/slab_pool.h"
 #include "sort/segment.h"
-#include "sort/slab_pool.h"
 
 namespace xxl {
 
-// The records of a bucket: a chain of slabs.
+// The records of a partition: a chain of slabs.
 struct Chain {
   SlabId head = kNoSlab;
   SlabId tail = kNoSlab;
@@ -46,8 +46,6 @@ class SlabChains {
   void scatter(const Segment& segment, const std::uint16_t* ids,
                const ScatterScratch& scratch) const;
 
-  // Takes up to `slabs` slabs of records off the front of `chain`, which is no longer written to.
-  Chain take_front(Chain& chain, std::size_t slabs) const;
   // The chain as segments, in order.
   void append_segments(const Chain& chain, std::vector<Segment>& segments) const;
 

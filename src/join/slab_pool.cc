@@ -1,6 +1,4 @@
-#include "sort/slab_pool.h"
-
-#include <algorithm>
+#include "join/slab_pool.h"
 
 #include "base/error.h"
 
@@ -15,19 +13,9 @@ SlabPool::SlabPool(std::span<std::byte> memory, std::size_t slab_bytes)
   links_ = reinterpret_cast<SlabId*>(memory.data() + links_at);
 }
 
-std::size_t SlabPool::available() const {
-  std::lock_guard lock(mutex_);
-  return free_count_ + (allowed_ - untouched_);
-}
-
-void SlabPool::allow(std::size_t slabs) {
-  std::lock_guard lock(mutex_);
-  allowed_ = std::clamp(slabs, untouched_, count_);
-}
-
 SlabId SlabPool::take(std::size_t count, SlabId tail) {
   std::lock_guard lock(mutex_);
-  if (free_count_ + (allowed_ - untouched_) < count) return kNoSlab;
+  if (free_count_ + (count_ - untouched_) < count) return kNoSlab;
   SlabId first = kNoSlab;
   for (std::size_t i = 0; i < count; ++i) {
     SlabId slab;

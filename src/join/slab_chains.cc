@@ -1,4 +1,4 @@
-#include "sort/slab_chains.h"
+#include "join/slab_chains.h"
 
 #include <algorithm>
 #include <cstring>
@@ -96,16 +96,6 @@ void SlabChains::scatter_of(const Segment& segment, const std::uint16_t* ids,
     std::memcpy(place, record, record_bytes);
     scratch.place[chain] = place + record_bytes;
   }
-}
-
-Chain SlabChains::take_front(Chain& chain, std::size_t slabs) const {
-  if (chain.records <= slabs * records_per_slab_) return std::exchange(chain, {});
-  Chain front{chain.head, chain.head, slabs * records_per_slab_};
-  for (std::size_t i = 1; i < slabs; ++i) front.tail = slabs_.next(front.tail);
-  chain.head = slabs_.next(front.tail);
-  chain.records -= front.records;
-  slabs_.end_chain(front.tail);
-  return front;
 }
 
 void SlabChains::append_segments(const Chain& chain, std::vector<Segment>& segments) const {

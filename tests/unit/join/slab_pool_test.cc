@@ -1,4 +1,4 @@
-#include "sort/slab_pool.h"
+#include "join/slab_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,6 @@ class SlabPoolTest : public testing::Test {
 
 TEST_F(SlabPoolTest, has_at_least_the_slabs_that_its_memory_was_sized_for) {
   EXPECT_GE(pool_.count(), kSlabs);
-  EXPECT_EQ(pool_.available(), pool_.count());
   for (const std::size_t slab_bytes : {1u, 2u, 3u, 99u, 4096u}) {
     for (const std::size_t slabs : {1u, 2u, 77u}) {
       std::vector<std::byte> memory(SlabPool::memory_bytes(slabs, slab_bytes));
@@ -69,54 +68,17 @@ TEST_F(SlabPoolTest, take_appends_to_a_chain) {
 TEST_F(SlabPoolTest, takes_all_or_nothing) {
   const std::size_t all = pool_.count();
   EXPECT_EQ(pool_.take(all + 1, kNoSlab), kNoSlab);
-  EXPECT_EQ(pool_.available(), all);
   const SlabId head = pool_.take(all, kNoSlab);
-  EXPECT_EQ(pool_.available(), 0u);
   EXPECT_EQ(pool_.take(1, chain(head).back()), kNoSlab);
   EXPECT_EQ(chain(head).size(), all);
 }
 
-TEST_F(SlabPoolTest, a_chain_that_was_cut_goes_back_in_two_parts) {
-  const SlabId head = pool_.take(10, kNoSlab);
-  const auto slabs = chain(head);
-  pool_.end_chain(slabs[3]);
-  EXPECT_EQ(chain(head).size(), 4u);
-  EXPECT_EQ(chain(slabs[4]).size(), 6u);
-  pool_.give_back(slabs[4]);
-  pool_.give_back(head);
-  EXPECT_EQ(pool_.available(), pool_.count());
-  EXPECT_EQ(chain(pool_.take(pool_.count(), kNoSlab)).size(), pool_.count());
-}
-
-TEST_F(SlabPoolTest, no_more_slabs_are_in_use_than_allowed) {
-  pool_.allow(10);
-  EXPECT_EQ(pool_.available(), 10u);
-  EXPECT_EQ(pool_.take(11, kNoSlab), kNoSlab);
-  const SlabId head = pool_.take(8, kNoSlab);
-  EXPECT_EQ(pool_.available(), 2u);
-  pool_.allow(20);
-  EXPECT_EQ(pool_.available(), 12u);
-  pool_.give_back(head);
-  EXPECT_EQ(pool_.available(), 20u);
-  EXPECT_EQ(chain(pool_.take(20, kNoSlab)).size(), 20u);
-  EXPECT_EQ(pool_.take(1, kNoSlab), kNoSlab);
-}
-
 TEST_F(SlabPoolTest, slabs_given_back_are_used_before_others_are_touched) {
-  pool_.allow(30);
   const SlabId head = pool_.take(12, kNoSlab);
   std::set<SlabId> used;
   for (const SlabId slab : chain(head)) used.insert(slab);
   pool_.give_back(head);
   for (const SlabId slab : chain(pool_.take(12, kNoSlab))) EXPECT_TRUE(used.contains(slab));
-}
-
-TEST_F(SlabPoolTest, what_was_used_once_stays_allowed_and_there_are_never_more_than_all) {
-  pool_.give_back(pool_.take(40, kNoSlab));
-  pool_.allow(5);
-  EXPECT_EQ(pool_.available(), 40u);
-  pool_.allow(10 * kSlabs);
-  EXPECT_EQ(pool_.available(), pool_.count());
 }
 
 TEST_F(SlabPoolTest, threads_never_share_a_slab) {
@@ -140,7 +102,7 @@ TEST_F(SlabPoolTest, threads_never_share_a_slab) {
     });
   }
   threads.clear();
-  EXPECT_EQ(pool_.available(), pool_.count());
+  EXPECT_EQ(chain(pool_.take(pool_.count(), kNoSlab)).size(), pool_.count());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Memory for records that wait in buckets: equal slabs, linked into chains.
+// Memory for records that wait in partitions: equal slabs, linked into chains.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,6 @@ class SlabPool {
 
   std::size_t slab_bytes() const { return slab_bytes_; }
   std::size_t count() const { return count_; }
-  std::size_t available() const;
-  // At most `slabs` slabs may be in use (all of them unless this was called): untouched memory is
-  // only taken when it is worth it. Slabs that were used once stay allowed.
-  void allow(std::size_t slabs);
 
   std::byte* data(SlabId slab) const { return memory_ + slab * slab_bytes_; }
   // The slab after `slab` in its chain. Only the owner of the records of both may read the link.
@@ -36,18 +32,15 @@ class SlabPool {
   // A new chain of `count` slabs, 0 < count, ended by kNoSlab, or kNoSlab if there are too few. The
   // chain is appended to slab `tail` unless that is kNoSlab. Returns its first slab.
   SlabId take(std::size_t count, SlabId tail);
-  // Cuts a chain after `slab`; its owner only.
-  void end_chain(SlabId slab) { links_[slab] = kNoSlab; }
   // Gives back the chain that starts with `head`.
   void give_back(SlabId head);
 
  private:
   std::size_t slab_bytes_;
   std::size_t count_;
-  std::size_t allowed_ = count_;
   std::byte* memory_;
   SlabId* links_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   SlabId free_ = kNoSlab;  // chain of slabs given back
   std::size_t free_count_ = 0;
   std::size_t untouched_ = 0;  // slabs from here on were never used
