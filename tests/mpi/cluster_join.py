@@ -72,7 +72,7 @@ def rows(rng, count):
         texts.append(out.getvalue().encode())
     key = "k" if has_header else "1"
     how = rng.choice(([], ["--how=left"], ["--how=right"], ["--how=full"], ["--how=semi"], ["--how=anti"], ["-v2"]))
-    options = ["--record=csv", f"--key={key}{key_type}", *how, *(["--header"] if has_header else []),
+    options = ["--record=csv", f"--key={key}{key_type}", *how, "--header" if has_header else "--no-header",
                *(["--malformed=skip"] if skips else []), *rng.choice(([], ["--empty-keys=never"]))]
     if has_header and how not in (["--how=semi"], ["--how=anti"]):
         options += rng.choice(([], ["--suffixes=_a,_b"]))
