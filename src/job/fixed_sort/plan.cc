@@ -47,6 +47,8 @@ constexpr std::size_t kCellSlack = 2;            // how much larger than the ave
 constexpr std::size_t kCellPrefetchBlocks = 32;  // beyond those that hold a cell
 constexpr std::size_t kMinPieceBytes = 8 * kKiB;
 constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
+constexpr std::size_t kWriteBehindPart = 8;       // of the memory of a phase
+constexpr std::size_t kWriteBehindPartOfFew = 4;  // of a merge that has little, beside what is kept
 constexpr std::size_t kMaxPinnedBytes = 256 * kMiB;
 constexpr std::size_t kMaxTransferBytes = 4 * kMiB;
 // Pieces of the merge on an accelerator, with all that a sorter takes: more of them sort at once
@@ -150,12 +152,13 @@ void plan_pieces(Geometry& geometry, const PlanInput& input, const KeyLayout& la
   geometry.piece_capacity = 2 * std::max(kMinPieceRecords, bytes / record_bytes);
 }
 
-// Enough output blocks for a piece of each of `sorters`, one more, and writes under way.
-std::size_t output_bytes_for(std::size_t region_bytes, unsigned sorters, std::size_t piece_records,
+// Enough output blocks for a piece of each of `sorters`, one more, and writes under way, which take
+// `behind_bytes` or as many blocks as they need.
+std::size_t output_bytes_for(std::size_t behind_bytes, unsigned sorters, std::size_t piece_records,
                              std::size_t record_bytes, std::size_t block_bytes) {
   const std::size_t pieces = (sorters + 1) * piece_records * record_bytes;
   const std::size_t behind =
-      std::clamp(region_bytes / 8, 4 * block_bytes, kWriteBehindBytes + 4 * block_bytes);
+      std::clamp(behind_bytes, 4 * block_bytes, kWriteBehindBytes + 4 * block_bytes);
   return round_up(pieces + behind, block_bytes) + block_bytes;
 }
 
@@ -198,14 +201,16 @@ bool plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
   MemoryLeft left(geometry.merge_region_bytes);
   left.take(geometry.threads *
             round_up(piece_scratch_bytes(layout, geometry.merge_piece_capacity), kSectorBytes));
+  const std::size_t behind = geometry.merge_region_bytes /
+                             (geometry.chunk.keeps_rest ? kWriteBehindPartOfFew : kWriteBehindPart);
   geometry.merge_output_bytes =
-      output_bytes_for(geometry.merge_region_bytes, geometry.threads, geometry.merge_piece_capacity,
-                       record_bytes, geometry.final_block_bytes);
+      output_bytes_for(behind, geometry.threads, geometry.merge_piece_capacity, record_bytes,
+                       geometry.final_block_bytes);
   if (geometry.large_sorters > 0) {
-    geometry.merge_output_bytes = std::max(
-        geometry.merge_output_bytes,
-        output_bytes_for(geometry.merge_region_bytes, geometry.large_sorters,
-                         geometry.large_piece_capacity, record_bytes, geometry.final_block_bytes));
+    geometry.merge_output_bytes =
+        std::max(geometry.merge_output_bytes,
+                 output_bytes_for(behind, geometry.large_sorters, geometry.large_piece_capacity,
+                                  record_bytes, geometry.final_block_bytes));
     left.take(geometry.large_sorters * geometry.large_staging_bytes);
   }
   left.take(geometry.merge_output_bytes);
@@ -236,8 +241,8 @@ bool plan_formation(Geometry& geometry, const PlanInput& input, const KeyLayout&
       io::SequentialReader::buffer_bytes(geometry.read_block_bytes, record_bytes);
   geometry.read_blocks = std::clamp<std::size_t>(geometry.region_bytes / 16 / buffer, 4, 24);
   geometry.output_blocks =
-      output_bytes_for(geometry.region_bytes, geometry.threads, geometry.piece_capacity,
-                       run_record_bytes, geometry.block_bytes) /
+      output_bytes_for(geometry.region_bytes / kWriteBehindPart, geometry.threads,
+                       geometry.piece_capacity, run_record_bytes, geometry.block_bytes) /
       geometry.block_bytes;
   MemoryLeft left(geometry.region_bytes);
   left.take(geometry.read_blocks * buffer);
