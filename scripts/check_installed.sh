@@ -16,7 +16,7 @@ for file in bin/xxl include/xxl/{error,job,join,sort,sorter,stxxl}.h share/man/m
 done
 "$work/prefix/bin/xxl" --version
 # The public headers, and no others; each can be included alone.
-test "$(find "$work/prefix/include" -type f | wc -l)" = "$(find include -name '*.h' | wc -l)"
+test "$(find "$work/prefix/include" -type f | wc -l)" = "$(find include -type f | wc -l)"
 find "$work/prefix/include" -name '*.h' | while read -r header; do
   echo "#include <${header#"$work/prefix/include/"}>" |
     g++ -std=c++20 -fsyntax-only -Wall -Wextra -I"$work/prefix/include" -x c++ -
@@ -51,6 +51,7 @@ consume() {
   quietly cmake --build "$build/consumer"
   check_linked "$component" "$build/consumer/consumer"
   quietly "$build/consumer/consumer" "$work"
+  quietly "$build/consumer/consumer_of_stxxl"
 
   [[ $component = shared ]] && shared=ON || shared=OFF
   quietly cmake -S "$work/prefix/share/doc/xxl/examples" -B "$build/examples" "${settings[@]}" \

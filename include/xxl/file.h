@@ -23,6 +23,7 @@
 
 #include "xxl/error.h"
 #include "xxl/export.h"
+#include "xxl/is_record.h"
 #include "xxl/job.h"
 #include "xxl/pulling.h"
 #include "xxl/room.h"
@@ -119,7 +120,7 @@ class ScratchFileCore {
 // One thread at a time. After an Error it can only be destroyed.
 template <class T>
 class file_reader : public pull_interface<file_reader<T>, T> {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(is_record_v<T>);
   using Pulled = pull_interface<file_reader<T>, T>;
   friend Pulled;
 
@@ -154,7 +155,7 @@ class file_reader : public pull_interface<file_reader<T>, T> {
 // and an existing one stays as it is.
 template <class T>
 class file_writer {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(is_record_v<T>);
 
  public:
   using value_type = T;  // the record

@@ -20,6 +20,7 @@
 #include "xxl/any_length.h"
 #include "xxl/comparator.h"
 #include "xxl/error.h"
+#include "xxl/is_record.h"
 #include "xxl/order.h"
 #include "xxl/pulling.h"
 #include "xxl/resources.h"
@@ -41,8 +42,7 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
   using Pulled = pull_interface<sorter<T, Order>, T>;
   friend Pulled;
 
-  static_assert(std::is_trivially_copyable_v<T>,
-                "records are written to disk as they are: they must be trivially copyable");
+  static_assert(is_record_v<T>, "records are written to disk as their bytes: see xxl::is_record");
 
  public:
   // Equal records come out in the order in which they were pushed.

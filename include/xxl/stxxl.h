@@ -2,9 +2,13 @@
 //
 //   #include <xxl/stxxl.h>      in place of <stxxl/sorter>, <stxxl/stream>, <stxxl/vector>, ...
 //
+// Their own include lines work as well, with -I .../xxl/in_place_of_stxxl: each file there includes
+// this one.
+//
 // The following works as STXXL documents it: sorter, sort, ksort, stream::*, vector with its
-// readers and writers, config, stats. Block and page sizes, allocation strategies, pagers and the
-// min_value() and max_value() of comparators are accepted and not used. Disks of the configuration
+// readers and writers, scans, random numbers, tuples, config, stats. Block and page sizes,
+// allocation strategies, pagers and the min_value() and max_value() of comparators are accepted and
+// not used. Disks of the configuration
 // ($STXXLCFG, .stxxl, config::add_disk) become scratch directories: the directories of their files.
 // Sorting uses all cores. Missing names fail to compile with a message.
 //
@@ -19,12 +23,19 @@
 #endif
 
 #include "xxl/stxxl/absent.h"
+#include "xxl/stxxl/cmdline.h"
 #include "xxl/stxxl/config.h"
 #include "xxl/stxxl/file.h"
+#include "xxl/stxxl/messages.h"
+#include "xxl/stxxl/random.h"
 #include "xxl/stxxl/runs.h"
+#include "xxl/stxxl/scan.h"
 #include "xxl/stxxl/sort.h"
 #include "xxl/stxxl/sorter.h"
 #include "xxl/stxxl/stats.h"
 #include "xxl/stxxl/stream.h"
+#include "xxl/stxxl/tuple.h"
+#include "xxl/stxxl/uint_types.h"
+#include "xxl/stxxl/utils.h"
 #include "xxl/stxxl/vector.h"
 #include "xxl/stxxl/vector_buffers.h"

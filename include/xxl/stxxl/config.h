@@ -15,6 +15,8 @@
 
 #define STXXL_DEFAULT_BLOCK_SIZE(type) (2 * 1024 * 1024)
 #define STXXL_DEFAULT_ALLOC_STRATEGY ::stxxl::striping
+#define STXXL_BLOCK_ALIGN 4096
+#define _STXXL_FORCE_SEQUENTIAL  // as an argument: sorting in memory by one thread
 
 namespace stxxl {
 
@@ -33,16 +35,23 @@ using external_size_type = std::uint64_t;
 using external_diff_type = std::int64_t;
 
 // Accepted, and not used.
-struct striping {};
-struct FR {};
-struct SR {};
-struct RC {};
-struct RC_disk {};
-struct RC_flash {};
-struct fully_random {};
-struct simple_random {};
-struct random_cyclic {};
-struct single_disk {};
+#define XXL_STXXL_STRATEGY(type, words)         \
+  struct type {                                 \
+    static const char* name() { return words; } \
+  }
+XXL_STXXL_STRATEGY(striping, "striping");
+XXL_STXXL_STRATEGY(fully_random, "fully randomized striping");
+XXL_STXXL_STRATEGY(simple_random, "simple randomized striping");
+XXL_STXXL_STRATEGY(random_cyclic, "randomized cycling striping");
+XXL_STXXL_STRATEGY(random_cyclic_disk, "Randomized cycling striping on regular disks");
+XXL_STXXL_STRATEGY(random_cyclic_flash, "Randomized cycling striping on flash devices");
+XXL_STXXL_STRATEGY(single_disk, "single disk");
+#undef XXL_STXXL_STRATEGY
+using FR = fully_random;
+using SR = simple_random;
+using RC = random_cyclic;
+using RC_disk = random_cyclic_disk;
+using RC_flash = random_cyclic_flash;
 
 // A disk, a file in STXXL. Here only the directory of that file matters.
 class disk_config {
@@ -146,6 +155,12 @@ class config {
 };
 
 namespace detail {
+
+// What STXXL reads and writes at once. Only its size matters here.
+template <unsigned Bytes, class T>
+struct block_of {
+  enum { raw_size = Bytes, size = Bytes / sizeof(T) };
+};
 
 inline xxl::resources resources_of(unsigned_type memory) {
   constexpr std::uint64_t kLeast = std::uint64_t{8} << 20;

@@ -211,6 +211,15 @@ class stretch_reader {
 
 }  // namespace detail
 
+// A transfer, complete when awrite() and aread() return.
+class request {
+ public:
+  void wait(bool = true) {}
+  bool poll() { return true; }
+  bool cancel() { return false; }
+};
+using request_ptr = std::shared_ptr<request>;
+
 class file {
  public:
   enum open_mode {
@@ -224,15 +233,37 @@ class file {
     NO_LOCK = 128,
     REQUIRE_DIRECT = 256
   };
+  using offset_type = external_size_type;
+  using size_type = std::size_t;
+
   virtual ~file() = default;
   virtual int descriptor() const = 0;
+  // Removes the name, and later the file.
+  virtual void close_remove() = 0;
+
+  // The following throw std::runtime_error.
+  void set_size(offset_type bytes) {
+    if (::ftruncate(descriptor(), static_cast<off_t>(bytes)) != 0)
+      detail::throw_errno("cannot extend a file");
+  }
+  offset_type size() const { return detail::bytes_of_file(descriptor()); }
+  request_ptr awrite(const void* data, offset_type at, size_type bytes) {
+    detail::write_all(descriptor(), data, bytes, at);
+    return std::make_shared<request>();
+  }
+  request_ptr aread(void* data, offset_type at, size_type bytes) {
+    detail::read_all(descriptor(), data, bytes, at);
+    return std::make_shared<request>();
+  }
+  // As the system call of that name.
+  static int unlink(const char* path) { return ::unlink(path); }
 };
 
 // A file with a name. Long stretches bypass the page cache in any case. DIRECT is not used.
 class syscall_file : public file {
  public:
   // Throws std::runtime_error.
-  syscall_file(const std::string& path, int mode, int = -1, unsigned = 0) {
+  syscall_file(const std::string& path, int mode, int = -1, unsigned = 0) : path_(path) {
     int flags = (mode & RDWR) != 0 ? O_RDWR : (mode & WRONLY) != 0 ? O_RDWR : O_RDONLY;
     if ((mode & CREAT) != 0) flags |= O_CREAT;
     if ((mode & TRUNC) != 0) flags |= O_TRUNC;
@@ -243,14 +274,17 @@ class syscall_file : public file {
   syscall_file(const syscall_file&) = delete;
   syscall_file& operator=(const syscall_file&) = delete;
   int descriptor() const override { return descriptor_; }
-  void set_size(external_size_type bytes) {
-    if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0)
-      detail::throw_errno("cannot extend a file");
-  }
-  external_size_type size() const { return detail::bytes_of_file(descriptor_); }
+  void close_remove() override { (void)unlink(path_.c_str()); }
 
  private:
+  std::string path_;
   int descriptor_;
 };
+
+// Every kind of file that STXXL has is a syscall_file. Throws std::runtime_error.
+inline file* create_file(const std::string&, const std::string& path, int mode, int = -1,
+                         unsigned = 0) {
+  return new syscall_file(path, mode);
+}
 
 }  // namespace stxxl

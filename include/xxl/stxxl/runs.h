@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "xxl/sorter.h"
@@ -14,6 +15,10 @@ namespace stream {
 
 template <class ValueType>
 struct use_push {
+  using value_type = ValueType;
+};
+template <class ValueType>
+struct from_sorted_sequences {
   using value_type = ValueType;
 };
 
@@ -32,8 +37,22 @@ class sorted_runs {
   void clear() { sorter.clear(); }
 
   sorter_type sorter;
-  bool merged = false;  // whether it was read
+  size_type elements = 0;  // once the runs are made
+  bool merged = false;     // whether it was read
 };
+
+// Reads all records, and says whether they are in order. Runs can be merged afterwards.
+template <class RunsType, class CompareType>
+bool check_sorted_runs(const RunsType& runs, CompareType cmp) {
+  using T = typename RunsType::element_type::value_type;
+  if (std::exchange(runs->merged, true)) runs->sorter.rewind();
+  std::optional<T> last;
+  for (const T& record : runs->sorter) {
+    if (last && cmp(record, *last)) return false;
+    last.emplace(record);
+  }
+  return true;
+}
 
 // Makes runs of a whole stream.
 template <class Input, class CompareType,
@@ -46,12 +65,14 @@ class runs_creator {
   using sorted_runs_data_type = sorted_runs<value_type, cmp_type>;
   using sorted_runs_type = std::shared_ptr<sorted_runs_data_type>;
   using result_type = sorted_runs_type;
+  using block_type = stxxl::detail::block_of<BlockSize, value_type>;
 
   runs_creator(Input& input, CompareType cmp, unsigned_type memory_to_use)
       : input_(input), result_(std::make_shared<sorted_runs_data_type>(cmp, memory_to_use)) {}
   // The first call reads the stream.
   sorted_runs_type result() {
     for (; !input_.empty(); ++input_) result_->sorter.push(*input_);
+    result_->elements = result_->size();
     return result_;
   }
 
@@ -78,12 +99,25 @@ class runs_creator<use_push<ValueType>, CompareType, BlockSize, AllocStrategy> {
   void push(const value_type& value) { result_->sorter.push(value); }
   external_size_type size() const { return result_->size(); }
   const cmp_type& cmp() const { return cmp_; }
-  sorted_runs_type result() { return result_; }
+  sorted_runs_type result() {
+    result_->elements = result_->size();
+    return result_;
+  }
+  using block_type = stxxl::detail::block_of<BlockSize, value_type>;
 
  private:
   cmp_type cmp_;
   unsigned_type memory_;
   sorted_runs_type result_;
+};
+
+// The same from sorted sequences. They are sorted again.
+template <class ValueType, class CompareType, unsigned BlockSize, class AllocStrategy>
+class runs_creator<from_sorted_sequences<ValueType>, CompareType, BlockSize, AllocStrategy>
+    : public runs_creator<use_push<ValueType>, CompareType, BlockSize, AllocStrategy> {
+ public:
+  using runs_creator<use_push<ValueType>, CompareType, BlockSize, AllocStrategy>::runs_creator;
+  void finish() {}  // a sequence
 };
 
 // The records of runs, in order. (The memory is that of the runs.)

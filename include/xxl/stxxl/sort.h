@@ -1,4 +1,4 @@
-// stxxl::sort and ksort, of vectors.
+// stxxl::sort, ksort, stable_sort and stable_ksort, of vectors.
 #pragma once
 
 #include <algorithm>
@@ -40,6 +40,20 @@ void sort(VectorIterator first, VectorIterator last, StrictWeakOrdering cmp, uns
   to.finish();
 }
 
+// Of an array in memory.
+template <unsigned BlockSize, class RandomAccessIterator, class StrictWeakOrdering,
+          class AllocStrategy>
+void sort(RandomAccessIterator first, RandomAccessIterator last, StrictWeakOrdering cmp,
+          unsigned_type, AllocStrategy) {
+  std::stable_sort(first, last, std::move(cmp));
+}
+
+// In memory, in the page cache: for short vectors.
+template <class VectorIterator, class StrictWeakOrdering>
+void stl_in_memory_sort(VectorIterator first, VectorIterator last, StrictWeakOrdering cmp) {
+  std::sort(first, last, std::move(cmp));
+}
+
 // By keys that `keyobj` extracts.
 template <class VectorIterator, class KeyExtractor>
 void ksort(VectorIterator first, VectorIterator last, KeyExtractor keyobj, unsigned_type M) {
@@ -55,6 +69,18 @@ void ksort(VectorIterator first, VectorIterator last, unsigned_type M) {
       first, last, [](const T& a, const T& b) { return a.key() < b.key(); }, M);
 }
 
+// The same, which keeps equal elements in their order.
+template <class VectorIterator, class StrictWeakOrdering>
+void stable_sort(VectorIterator first, VectorIterator last, StrictWeakOrdering cmp,
+                 unsigned_type M) {
+  sort(first, last, std::move(cmp), M);
+}
+template <class VectorIterator>
+void stable_ksort(VectorIterator first, VectorIterator last, unsigned_type M) {
+  ksort(first, last, M);
+}
+
+// Iterators of vectors and others.
 template <class VectorIterator, class StrictWeakOrdering>
 bool is_sorted(VectorIterator first, VectorIterator last, StrictWeakOrdering cmp) {
   return std::is_sorted(first, last, cmp);

@@ -78,4 +78,8 @@ class stats_data {
   double seconds_ = 0;
 };
 
+inline std::ostream& operator<<(std::ostream& out, const stats& since_reset) {
+  return out << stats_data(since_reset);
+}
+
 }  // namespace stxxl

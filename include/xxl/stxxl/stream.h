@@ -4,9 +4,10 @@
 #include <functional>
 #include <iterator>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
-#include "xxl/stxxl/config.h"
+#include "xxl/stxxl/tuple.h"
 
 namespace stxxl {
 
@@ -74,7 +75,7 @@ class transform {
 // The tuple of the elements of several streams.
 template <class... Inputs>
 struct tuple_of {
-  using value_type = std::tuple<typename Inputs::value_type...>;
+  using value_type = tuple<typename Inputs::value_type...>;
   value_type operator()(const typename Inputs::value_type&... values) const { return {values...}; }
 };
 template <class... Inputs>
@@ -85,6 +86,105 @@ class make_tuple : public transform<const tuple_of<Inputs...>, Inputs...> {
 
  private:
   static constexpr tuple_of<Inputs...> kMake{};
+};
+
+// The numbers from `start` on.
+template <class ValueType>
+class counter {
+ public:
+  using value_type = ValueType;
+
+  explicit counter(const value_type& start = value_type(0)) : count_(start) {}
+  const value_type& operator*() const { return count_; }
+  const value_type* operator->() const { return &count_; }
+  counter& operator++() {
+    ++count_;
+    return *this;
+  }
+  bool empty() const { return false; }
+
+ private:
+  value_type count_;
+};
+
+// What a function without arguments returns, without end.
+template <class Generator, class T = typename Generator::value_type>
+class generator2stream {
+ public:
+  using value_type = T;
+
+  generator2stream(Generator generator)
+      : generator_(std::move(generator)), current_(generator_()) {}
+  const value_type& operator*() const { return current_; }
+  const value_type* operator->() const { return &current_; }
+  generator2stream& operator++() {
+    current_ = generator_();
+    return *this;
+  }
+  bool empty() const { return false; }
+
+ private:
+  Generator generator_;
+  value_type current_;
+};
+template <class Generator>
+generator2stream<Generator> streamify(Generator generator) {
+  return {std::move(generator)};
+}
+
+// Member `Which` (from 1) of the tuples or pairs of a stream.
+template <class Input, int Which>
+class choose {
+  static const auto& member(const typename Input::value_type& tuple) {
+    static_assert(Which >= 1 && Which <= 6, "members are counted from 1 to 6");
+    if constexpr (Which == 1) return tuple.first;
+    if constexpr (Which == 2) return tuple.second;
+    if constexpr (Which == 3) return tuple.third;
+    if constexpr (Which == 4) return tuple.fourth;
+    if constexpr (Which == 5) return tuple.fifth;
+    if constexpr (Which == 6) return tuple.sixth;
+  }
+
+ public:
+  using value_type =
+      std::remove_cvref_t<decltype(member(std::declval<const typename Input::value_type&>()))>;
+
+  explicit choose(Input& input) : input_(input) {}
+  const value_type& operator*() const { return member(*input_); }
+  const value_type* operator->() const { return &**this; }
+  choose& operator++() {
+    ++input_;
+    return *this;
+  }
+  bool empty() const { return input_.empty(); }
+
+ private:
+  Input& input_;
+};
+
+// One stream, then the other.
+template <class First, class Second>
+class concatenate {
+ public:
+  using value_type = typename First::value_type;
+
+  concatenate(First& first, Second& second) : first_(first), second_(second) {}
+  const value_type& operator*() const { return first_.empty() ? *second_ : *first_; }
+  const value_type* operator->() const { return &**this; }
+  concatenate& operator++() {
+    if (first_.empty()) {
+      ++second_;
+    } else {
+      ++first_;
+    }
+    return *this;
+  }
+  bool empty() const { return first_.empty() && second_.empty(); }
+  external_size_type size() const { return first_.size() + second_.size(); }
+
+ private:
+  First& first_;
+  Second& second_;
 };
 
 // The first record of each stretch of records equal by `equal`.

@@ -13,9 +13,11 @@
 #include <iterator>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 
+#include "xxl/is_record.h"
 #include "xxl/stxxl/config.h"
 #include "xxl/stxxl/file.h"
 
@@ -27,55 +29,111 @@ template <unsigned NPages = 8>
 struct random_pager {};
 enum pager_type { random, lru };
 
-template <class Vector, bool kConst>
-class vector_iterator_of {
+template <class ValueType, unsigned PageSize = 4, class PagerType = lru_pager<8>,
+          unsigned BlockSize = STXXL_DEFAULT_BLOCK_SIZE(ValueType),
+          class AllocStrategy = STXXL_DEFAULT_ALLOC_STRATEGY, class SizeType = external_size_type>
+class vector;
+
+namespace detail {
+
+// The part that both kinds of iterators share. Vector is const for constant elements.
+template <class Self, class Vector>
+class vector_iterator_base {
+  static constexpr bool kConst = std::is_const_v<Vector>;
+
  public:
   using iterator_category = std::random_access_iterator_tag;
   using value_type = typename Vector::value_type;
   using difference_type = external_diff_type;
+  using size_type = typename Vector::size_type;
   using reference = std::conditional_t<kConst, const value_type&, value_type&>;
   using pointer = std::conditional_t<kConst, const value_type*, value_type*>;
-  using vector_type = std::conditional_t<kConst, const Vector, Vector>;
+  using vector_type = Vector;
+  using block_type = typename Vector::block_type;
 
-  vector_iterator_of() = default;
-  vector_iterator_of(vector_type* vector, external_size_type index)
+  vector_iterator_base() = default;
+  vector_iterator_base(vector_type* vector, external_size_type index)
       : vector_(vector), index_(index) {}
-  operator vector_iterator_of<Vector, true>() const { return {vector_, index_}; }
 
   vector_type* parent_vector() const { return vector_; }
   external_size_type index() const { return index_; }
+  // Of its block, in elements.
+  external_size_type block_offset() const { return index_ % block_type::size; }
   reference operator*() const { return (*vector_)[index_]; }
   pointer operator->() const { return &**this; }
   reference operator[](difference_type i) const { return *(*this + i); }
-  vector_iterator_of& operator++() { return *this += 1; }
-  vector_iterator_of& operator--() { return *this -= 1; }
-  vector_iterator_of operator++(int) { return std::exchange(*this, *this + 1); }
-  vector_iterator_of operator--(int) { return std::exchange(*this, *this - 1); }
-  vector_iterator_of& operator+=(difference_type i) {
+  Self& operator++() { return *this += 1; }
+  Self& operator--() { return *this -= 1; }
+  Self operator++(int) {
+    const Self before = self();
+    ++*this;
+    return before;
+  }
+  Self operator--(int) {
+    const Self before = self();
+    --*this;
+    return before;
+  }
+  Self& operator+=(difference_type i) {
     index_ += static_cast<external_size_type>(i);
-    return *this;
+    return self();
   }
-  vector_iterator_of& operator-=(difference_type i) { return *this += -i; }
-  vector_iterator_of operator+(difference_type i) const { return vector_iterator_of(*this) += i; }
-  friend vector_iterator_of operator+(difference_type i, const vector_iterator_of& it) {
-    return it + i;
+  Self& operator-=(difference_type i) { return *this += -i; }
+  Self operator+(difference_type i) const { return Self(self()) += i; }
+  friend Self operator+(difference_type i, const Self& it) { return it + i; }
+  Self operator-(difference_type i) const { return Self(self()) -= i; }
+  // An iterator of either kind is compared with one of the other.
+  friend difference_type operator-(const Self& a, const Self& b) {
+    return static_cast<difference_type>(a.index() - b.index());
   }
-  vector_iterator_of operator-(difference_type i) const { return vector_iterator_of(*this) -= i; }
-  difference_type operator-(const vector_iterator_of& other) const {
-    return static_cast<difference_type>(index_ - other.index_);
+  friend bool operator==(const Self& a, const Self& b) { return a.index() == b.index(); }
+  friend auto operator<=>(const Self& a, const Self& b) { return a.index() <=> b.index(); }
+  void flush() const {
+    if (vector_ != nullptr) vector_->flush();
   }
-  friend bool operator==(const vector_iterator_of& a, const vector_iterator_of& b) {
-    return a.index_ == b.index_;
-  }
-  friend auto operator<=>(const vector_iterator_of& a, const vector_iterator_of& b) {
-    return a.index_ <=> b.index_;
-  }
-  void flush() const {}
   void block_externally_updated() const {}
 
  private:
+  Self& self() { return static_cast<Self&>(*this); }
+  const Self& self() const { return static_cast<const Self&>(*this); }
+
   vector_type* vector_ = nullptr;
   external_size_type index_ = 0;
+};
+
+// An iterator of a stxxl::vector, of either kind.
+template <class Iterator>
+concept IteratesVector = requires(Iterator it) {
+  it.parent_vector()->reader(it.index(), it.index());
+};
+template <class Iterator>
+concept WritesVector = IteratesVector<Iterator> && !std::is_const_v<typename Iterator::vector_type>;
+
+}  // namespace detail
+
+template <class ValueType, class AllocStrategy, class SizeType, class DiffType, unsigned BlockSize,
+          class PagerType, unsigned PageSize>
+class vector_iterator
+    : public detail::vector_iterator_base<
+          vector_iterator<ValueType, AllocStrategy, SizeType, DiffType, BlockSize, PagerType,
+                          PageSize>,
+          vector<ValueType, PageSize, PagerType, BlockSize, AllocStrategy, SizeType>> {
+ public:
+  using vector_iterator::vector_iterator_base::vector_iterator_base;
+};
+
+template <class ValueType, class AllocStrategy, class SizeType, class DiffType, unsigned BlockSize,
+          class PagerType, unsigned PageSize>
+class const_vector_iterator
+    : public detail::vector_iterator_base<
+          const_vector_iterator<ValueType, AllocStrategy, SizeType, DiffType, BlockSize, PagerType,
+                                PageSize>,
+          const vector<ValueType, PageSize, PagerType, BlockSize, AllocStrategy, SizeType>> {
+ public:
+  using const_vector_iterator::vector_iterator_base::vector_iterator_base;
+  const_vector_iterator(const vector_iterator<ValueType, AllocStrategy, SizeType, DiffType,
+                                              BlockSize, PagerType, PageSize>& other)
+      : const_vector_iterator(other.parent_vector(), other.index()) {}
 };
 
 // An array in a file. The file has no name and lies in a scratch directory, or it is given, and
@@ -86,11 +144,11 @@ class vector_iterator_of {
 //
 // The kernel keeps mapping and file the same. A direct read first writes changed memory, and a
 // direct write drops the mapped pages.
-template <class ValueType, unsigned PageSize = 4, class PagerType = lru_pager<8>,
-          unsigned BlockSize = STXXL_DEFAULT_BLOCK_SIZE(ValueType),
-          class AllocStrategy = STXXL_DEFAULT_ALLOC_STRATEGY, class SizeType = external_size_type>
+template <class ValueType, unsigned PageSize, class PagerType, unsigned BlockSize,
+          class AllocStrategy, class SizeType>
 class vector {
-  static_assert(std::is_trivially_copyable_v<ValueType>);
+  static_assert(xxl::is_record_v<ValueType>,
+                "elements are kept as their bytes: see xxl::is_record");
 
  public:
   using value_type = ValueType;
@@ -100,11 +158,14 @@ class vector {
   using const_pointer = const value_type*;
   using size_type = SizeType;
   using difference_type = external_diff_type;
-  using iterator = vector_iterator_of<vector, false>;
-  using const_iterator = vector_iterator_of<vector, true>;
+  using iterator = vector_iterator<value_type, AllocStrategy, size_type, difference_type, BlockSize,
+                                   PagerType, PageSize>;
+  using const_iterator = const_vector_iterator<value_type, AllocStrategy, size_type,
+                                               difference_type, BlockSize, PagerType, PageSize>;
   using reverse_iterator = std::reverse_iterator<iterator>;
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
   enum { block_size = BlockSize, page_size = PageSize };
+  using block_type = detail::block_of<BlockSize, value_type>;
 
   explicit vector(size_type n = 0, unsigned_type = 0)
       : descriptor_(detail::open_unnamed()), owns_(true), tail_(descriptor_, 0) {
@@ -129,7 +190,8 @@ class vector {
     if (!owns_) {
       try {
         flush();
-        if (size_ != detail::bytes_of_file(descriptor_) / sizeof(value_type)) {
+        // What follows the last element goes, as with STXXL, if the file can be written.
+        if (size_ * sizeof(value_type) != detail::bytes_of_file(descriptor_)) {
           (void)!::ftruncate(descriptor_, static_cast<off_t>(size_ * sizeof(value_type)));
         }
       } catch (const std::exception&) {  // as STXXL: flush() reports errors
@@ -170,6 +232,42 @@ class vector {
     ++size_;
   }
   void pop_back() { resize(size_ - 1); }
+
+  // Copies the elements to files named PREFIX and nine digits, a block to each. Throws
+  // std::runtime_error.
+  void export_files(const std::string& prefix) const {
+    constexpr external_size_type kElements = block_type::size;
+    for (external_size_type first = 0; first < size_; first += kElements) {
+      const std::string number = std::to_string(first / kElements);
+      const std::string name =
+          prefix + std::string(9 - std::min<std::size_t>(9, number.size()), '0') + number;
+      const syscall_file file(name, file::RDWR | file::CREAT | file::TRUNC);
+      detail::stretch_writer to(file.descriptor(), 0);
+      auto from = reader(first, std::min<external_size_type>(first + kElements, size_));
+      for (auto block = from.next(); !block.empty(); block = from.next()) {
+        to.put_all(block.data(), block.size_bytes());
+      }
+      to.finish();
+    }
+  }
+
+  friend bool operator==(const vector& a, const vector& b) {
+    if (a.size() != b.size()) return false;
+    auto from_a = a.reader(0, a.size()), from_b = b.reader(0, b.size());
+    std::span<const value_type> x, y;
+    for (external_size_type left = a.size(); left > 0;) {
+      if (x.empty()) x = from_a.next();
+      if (y.empty()) y = from_b.next();
+      const std::size_t count = std::min(x.size(), y.size());
+      if (!std::equal(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(count), y.begin())) {
+        return false;
+      }
+      x = x.subspan(count);
+      y = y.subspan(count);
+      left -= count;
+    }
+    return true;
+  }
 
   reference operator[](size_type i) { return *element(i); }
   const_reference operator[](size_type i) const { return *element(i); }
@@ -218,6 +316,7 @@ class vector {
   }
 
   class bufreader_type;
+  class bufreader_reverse_type;
   class bufwriter_type;
 
  private:

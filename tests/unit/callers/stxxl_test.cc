@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -449,7 +450,201 @@ TEST_F(Stxxl, streams_are_joined_and_materialized) {
   auto p = stxxl::stream::streamify(a.begin(), a.end());
   auto q = stxxl::stream::streamify(b.begin(), b.end());
   stxxl::stream::make_tuple<decltype(p), decltype(q)> tuples(p, q);
-  EXPECT_EQ(read_all(tuples).back(), std::tuple(3, 30));
+  EXPECT_EQ(read_all(tuples).back(), (stxxl::tuple<int, int>(3, 30)));
+}
+
+TEST_F(Stxxl, streams_are_chosen_from_counted_and_concatenated) {
+  using Two = stxxl::tuple<int, char>;
+  const std::vector<Two> two = {{1, 'a'}, {2, 'b'}};
+  auto x = stxxl::stream::streamify(two.begin(), two.end());
+  stxxl::stream::choose<decltype(x), 2> second(x);
+  EXPECT_EQ(read_all(second), (std::vector<char>{'a', 'b'}));
+
+  const std::vector<int> a = {1, 2}, b = {3};
+  auto first = stxxl::stream::streamify(a.begin(), a.end());
+  auto last = stxxl::stream::streamify(b.begin(), b.end());
+  stxxl::stream::concatenate<decltype(first), decltype(last)> both(first, last);
+  EXPECT_EQ(read_all(both), (std::vector<int>{1, 2, 3}));
+
+  stxxl::stream::counter<stxxl::uint40> numbers(stxxl::uint40(7));
+  ++numbers;
+  EXPECT_EQ(*numbers, 8u);
+  EXPECT_FALSE(numbers.empty());
+}
+
+TEST(StxxlTuple, is_ordered_by_members_and_has_limits) {
+  using Two = stxxl::tuple<int, stxxl::uint8>;
+  EXPECT_TRUE(stxxl::tuple_less1st<Two>()(Two(1, 9), Two(2, 0)));
+  EXPECT_TRUE(stxxl::tuple_less2nd<Two>()(Two(2, 0), Two(1, 9)));
+  EXPECT_TRUE(stxxl::tuple_less1st_less2nd<Two>()(Two(1, 0), Two(1, 9)));
+  EXPECT_TRUE(stxxl::tuple_greater1st<Two>()(Two(2, 0), Two(1, 9)));
+  EXPECT_EQ(stxxl::tuple_less1st<Two>::min_value(), Two(std::numeric_limits<int>::min(), 0));
+  EXPECT_EQ(stxxl::tuple_greater1st<Two>::min_value(), Two(std::numeric_limits<int>::max(), 255));
+  std::ostringstream text;
+  text << stxxl::tuple<int, int, int>(1, 2, 3);
+  EXPECT_EQ(text.str(), "(1,2,3)");
+}
+
+TEST(StxxlUint, has_five_or_six_bytes) {
+  EXPECT_EQ(sizeof(stxxl::uint40), 5u);
+  EXPECT_EQ(sizeof(stxxl::uint48), 6u);
+  stxxl::uint40 number(std::uint64_t{0xffffffff});
+  ++number;
+  EXPECT_EQ(number.u64(), std::uint64_t{1} << 32);
+  --number;
+  EXPECT_EQ(number, 0xffffffffu);
+  number += stxxl::uint40(std::uint64_t{1} << 33);
+  EXPECT_EQ(number.u64(), std::uint64_t{0x2ffffffff});
+  EXPECT_LT(number, std::numeric_limits<stxxl::uint40>::max());
+  EXPECT_EQ(stxxl::uint48::max().u64(), (std::uint64_t{1} << 48) - 1);
+  EXPECT_EQ(stxxl::uint40(-1), stxxl::uint40::max());  // as STXXL's
+}
+
+TEST(StxxlRandom, gives_the_numbers_of_STXXL) {
+  stxxl::ran32State = 1;
+  const stxxl::random_number32 numbers;
+  EXPECT_EQ(numbers(), 1664525u + 1013904223u);
+  stxxl::random_number32_r own(1);
+  EXPECT_EQ(own(), 1664525u + 1013904223u);
+  const stxxl::random_number<> below;
+  const stxxl::random_number64 wide;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_LT(below(10), 10u);
+    EXPECT_LT(wide(10), 10u);
+  }
+}
+
+TEST_F(Stxxl, vectors_are_generated_scanned_found_in_and_compared) {
+  stxxl::vector<int> vector(1 << 20);
+  stxxl::generate(
+      vector.begin(), vector.end(), [at = 0]() mutable { return at++; }, 4);
+  stxxl::for_each_m(
+      vector.begin(), vector.end(), [](int& value) { value *= 2; }, 4);
+  std::int64_t sum = 0;
+  stxxl::for_each(
+      vector.begin(), vector.end(), [&](int value) { sum += value; }, 4);
+  EXPECT_EQ(sum, (std::int64_t{1} << 20) * ((1 << 20) - 1));
+  EXPECT_EQ(stxxl::find(vector.begin(), vector.end(), 2000) - vector.begin(), 1000);
+  EXPECT_EQ(stxxl::find(vector.begin(), vector.end(), 1), vector.end());
+
+  stxxl::vector<int> copy(vector);
+  EXPECT_TRUE(copy == vector);
+  copy[copy.size() - 1] = 7;
+  EXPECT_FALSE(copy == vector);
+  copy.resize(5);
+  EXPECT_FALSE(copy == vector);
+
+  typename stxxl::vector<int>::bufreader_reverse_type backwards(vector);
+  for (int value = 2 * ((1 << 20) - 1); value >= 0; value -= 2, ++backwards) {
+    ASSERT_EQ(*backwards, value);
+  }
+  EXPECT_TRUE(backwards.empty());
+  backwards.rewind();
+  EXPECT_EQ(backwards.size(), vector.size());
+}
+
+TEST_F(Stxxl, shuffled_vectors_have_the_same_elements_in_another_order) {
+  stxxl::vector<int> vector(100'000);
+  stxxl::generate(vector.begin(), vector.end(), [at = 0]() mutable { return at++; });
+  stxxl::set_seed(5);
+  stxxl::random_shuffle(vector.begin(), vector.end(), kMemory);
+  std::size_t in_place = 0;
+  for (std::size_t i = 0; i < vector.size(); ++i) in_place += vector[i] == static_cast<int>(i);
+  EXPECT_LT(in_place, 100u);
+  stxxl::sort(vector.begin(), vector.end(), Less(), kMemory);
+  for (std::size_t i = 0; i < vector.size(); ++i) ASSERT_EQ(vector[i], static_cast<int>(i));
+}
+
+TEST_F(Stxxl, vectors_are_exported_a_block_to_a_file) {
+  using Vector = stxxl::VECTOR_GENERATOR<int, 4, 8, 4096>::result;
+  Vector vector;
+  for (int i = 0; i < 1500; ++i) vector.push_back(i);
+  const std::string prefix = testing::TempDir() + "xxl_exported_";
+  vector.export_files(prefix);
+  EXPECT_EQ(std::filesystem::file_size(prefix + "000000000"), 4096u);
+  EXPECT_EQ(std::filesystem::file_size(prefix + "000000001"), (1500 - 1024) * sizeof(int));
+  std::ifstream second(prefix + "000000001", std::ios::binary);
+  int first = 0;
+  second.read(reinterpret_cast<char*>(&first), sizeof first);
+  EXPECT_EQ(first, 1024);
+  for (const char* name : {"000000000", "000000001"}) std::filesystem::remove(prefix + name);
+}
+
+TEST_F(Stxxl, records_may_have_assignments_and_destructors_of_their_own) {
+  struct Odd {
+    Odd() = default;
+    explicit Odd(int k) : key(k) {}
+    ~Odd() {}
+    Odd(const Odd&) = default;
+    Odd& operator=(const Odd& other) {
+      key = other.key;
+      return *this;
+    }
+    int key = 0;
+  };
+  struct ByKey {
+    bool operator()(const Odd& a, const Odd& b) const { return a.key < b.key; }
+  };
+  stxxl::sorter<Odd, ByKey> sorter(ByKey(), kMemory);
+  for (int i = 999; i >= 0; --i) sorter.push(Odd(i));
+  sorter.sort();
+  for (int i = 0; i < 1000; ++i, ++sorter) ASSERT_EQ(sorter->key, i);
+
+  xxl::sorter<std::pair<int, int>, std::less<>> pairs;
+  pairs.push({2, 1});
+  pairs.push({1, 2});
+  EXPECT_EQ((*pairs).first, 1);
+  static_assert(!xxl::is_record_v<std::string> && !xxl::is_record_v<std::unique_ptr<int>>);
+}
+
+TEST_F(Stxxl, runs_are_checked_and_made_of_sorted_sequences) {
+  using Input = stxxl::stream::from_sorted_sequences<int>;
+  stxxl::stream::runs_creator<Input, Less> creator(Less(), kMemory);
+  for (int sequence = 0; sequence < 3; ++sequence) {
+    for (int i = 0; i < 100; ++i) creator.push(i);
+    creator.finish();
+  }
+  auto runs = creator.result();
+  EXPECT_EQ(runs->elements, 300u);
+  EXPECT_TRUE(stxxl::stream::check_sorted_runs(runs, Less()));
+  const auto backwards = [](int a, int b) { return a > b; };
+  EXPECT_FALSE(stxxl::stream::check_sorted_runs(runs, backwards));
+  stxxl::stream::runs_merger<decltype(runs), Less> merger(runs, Less(), kMemory);
+  for (int i = 0; i < 300; ++i, ++merger) ASSERT_EQ(*merger, i / 3);
+  EXPECT_TRUE(merger.empty());
+}
+
+TEST(StxxlCommandLine, is_parsed_as_by_STXXL) {
+  std::string name, output;
+  std::uint64_t bytes = 0;
+  unsigned number = 0;
+  bool flag = false;
+  stxxl::cmdline_parser parser;
+  parser.add_param_string("name", "a name", name);
+  parser.add_string('o', "output", "a file", output);
+  parser.add_bytes('M', "memory", "bytes", bytes);
+  parser.add_uint('n', "number", "a number", number);
+  parser.add_flag('f', "flag", "a flag", flag);
+  const auto process = [&](std::vector<const char*> words) {
+    words.insert(words.begin(), "program");
+    words.push_back(nullptr);
+    std::ostringstream out;
+    return parser.process(static_cast<int>(words.size()) - 1,
+                          const_cast<char* const*>(words.data()), out);
+  };
+  EXPECT_TRUE(process({"-M", "2 GiB", "--number=7", "who", "-f", "-oout"}));
+  EXPECT_EQ(name, "who");
+  EXPECT_EQ(output, "out");
+  EXPECT_EQ(bytes, std::uint64_t{2} << 30);
+  EXPECT_EQ(number, 7u);
+  EXPECT_TRUE(flag);
+  EXPECT_FALSE(process({}));
+  EXPECT_FALSE(process({"who", "more"}));
+  EXPECT_FALSE(process({"who", "-M", "2 elephants"}));
+  EXPECT_FALSE(process({"who", "-n", "7x"}));
+  EXPECT_FALSE(process({"--help"}));
+  EXPECT_TRUE(process({"who", "-M", "3k"}));
+  EXPECT_EQ(bytes, 3000u);
 }
 
 TEST(StxxlConfig, tells_scratch_directories) {

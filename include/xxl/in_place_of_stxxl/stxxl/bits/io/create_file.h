@@ -1,0 +1,1 @@
+#include "xxl/stxxl.h"  // for programs with the include lines of STXXL

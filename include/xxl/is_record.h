@@ -1,0 +1,35 @@
+// Which types records may have.
+#pragma once
+
+#include <type_traits>
+
+namespace xxl {
+
+namespace detail {
+
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wunknown-warning-option"
+#pragma clang diagnostic ignored "-Wdeprecated-builtins"
+#endif
+// Without regard to its destructor, unlike std::is_trivially_copy_constructible.
+template <class T>
+inline constexpr bool kCopiesBytes = __has_trivial_copy(T);
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
+
+}  // namespace detail
+
+// Records are written to disk as the bytes that they are, and read back as such. This is right for
+// types whose copy constructor copies bytes: numbers, std::pair and std::tuple of them, structs of
+// such. Assignment and destructor may do anything, and are not called for records in a sorter. A
+// program vouches for other types of its own by a specialization.
+template <class T>
+struct is_record : std::bool_constant<std::is_copy_constructible_v<T> && detail::kCopiesBytes<T>> {
+};
+
+template <class T>
+inline constexpr bool is_record_v = is_record<T>::value;
+
+}  // namespace xxl
