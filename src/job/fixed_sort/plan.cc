@@ -47,8 +47,9 @@ constexpr std::size_t kCellSlack = 2;            // how much larger than the ave
 constexpr std::size_t kCellPrefetchBlocks = 32;  // beyond those that hold a cell
 constexpr std::size_t kMinPieceBytes = 8 * kKiB;
 constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
-constexpr std::size_t kWriteBehindPart = 8;       // of the memory of a phase
-constexpr std::size_t kWriteBehindPartOfFew = 4;  // of a merge that has little, beside what is kept
+constexpr std::size_t kWriteBehindPart = 8;  // of the memory of a phase
+// Of a merge beside what is kept, which has little, if it has at least kWriteBehindBytes.
+constexpr std::size_t kWriteBehindPartBesideKept = 4;
 constexpr std::size_t kMaxPinnedBytes = 256 * kMiB;
 constexpr std::size_t kMaxTransferBytes = 4 * kMiB;
 // Pieces of the merge on an accelerator, with all that a sorter takes: more of them sort at once
@@ -201,8 +202,10 @@ bool plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
   MemoryLeft left(geometry.merge_region_bytes);
   left.take(geometry.threads *
             round_up(piece_scratch_bytes(layout, geometry.merge_piece_capacity), kSectorBytes));
-  const std::size_t behind = geometry.merge_region_bytes /
-                             (geometry.chunk.keeps_rest ? kWriteBehindPartOfFew : kWriteBehindPart);
+  const bool has_little =
+      geometry.chunk.keeps_rest && geometry.merge_region_bytes >= kWriteBehindBytes;
+  const std::size_t behind =
+      geometry.merge_region_bytes / (has_little ? kWriteBehindPartBesideKept : kWriteBehindPart);
   geometry.merge_output_bytes =
       output_bytes_for(behind, geometry.threads, geometry.merge_piece_capacity, record_bytes,
                        geometry.final_block_bytes);
