@@ -59,7 +59,8 @@ struct SorterSpec {
   std::function<FileTraffic()> file_traffic = {};
 };
 
-// A sorter of bytes. It has its own threads, from the first room() on.
+// A sorter of bytes. Up to 2 MiB of fixed-size records, and an eighth of its memory, are sorted by
+// the caller's thread. With more, it has its own threads.
 class SorterCore {
  public:
   XXL_API SorterCore(const resources& shared, const SorterSpec& spec);

@@ -9,9 +9,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <stop_token>
 
+#include "base/aligned_bytes.h"
 #include "base/of_process.h"
 #include "base/on_stop.h"
 #include "base/thread.h"
@@ -26,6 +28,10 @@ namespace xxl::detail {
 // All members by the thread of the caller. The job is done by one thread, which destroys it,
 // too: it has what belongs to a thread (Chores). In a child after fork(), a job that has begun
 // throws Error{usage}.
+//
+// An input that ends before it has CallerSort::small_bytes() is collected here and sorted by the
+// caller's thread, when the first output is wanted: no thread is started, and memory is taken for
+// what has come.
 class CallerJob : public OfProcess {
  public:
   using Inputs = std::deque<io::CallerQueue>;
@@ -55,6 +61,10 @@ class CallerJob : public OfProcess {
 
   void stop();
   void begin();
+  std::span<std::byte> room_of_job();
+  std::span<std::byte> more_small_room();
+  std::span<std::byte> leave_small();
+  std::span<const std::byte> next_of_small();
   void check_process() const;
   void work() noexcept;
   void tell(Wanted wanted);
@@ -67,8 +77,16 @@ class CallerJob : public OfProcess {
   std::stop_source stop_;  // by the resources, or the destructor
   Grant grant_;
   std::unique_ptr<CallerSort> sort_;
-  std::size_t filling_ = 0;      // of inputs_; all: no more input
-  std::size_t lent_ = 0;         // of that
+  std::size_t filling_ = 0;  // of inputs_; all: no more input
+  std::size_t lent_ = 0;     // of that, from which the caller's part begins at:
+  std::size_t lent_from_ = 0;
+  // While the input is small: collected, then sorted.
+  const std::size_t most_small_;
+  bool is_small_;
+  AlignedBytes small_, sorted_;
+  std::size_t small_bytes_ = 0;
+  std::optional<std::span<const std::byte>> small_output_ = {};  // once it is sorted
+  bool small_given_ = false;
   std::size_t lent_output_ = 0;  // of output_
   bool at_end_ = false;          // no more output
   bool has_failed_ = false;      // and the caller knows
