@@ -24,7 +24,7 @@ LAYERS = (
     {"gpu/sort": 2850, "src/merge": 3830},
     {"gpu/array": 1130, "gpu/join": 1890, "src/join": 4080},
     {"gpu/cuda": 1730, "gpu/simulated": 440, "src/job": 3089},
-    {"gpu/probe": 690, "src/job/fixed_sort": 2624, "src/testdata": 1300},
+    {"gpu/probe": 690, "src/job/fixed_sort": 2626, "src/testdata": 1300},
     {"gpu/find": 190, "src/job/general_sort": 5995},
     {"src/job/join": 3830},
     {"src/cluster": 2810, "src/job/files": 1600},

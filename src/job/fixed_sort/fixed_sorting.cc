@@ -87,7 +87,9 @@ std::size_t FixedSorting::small_bytes(std::size_t wanted) const {
   const std::size_t record_bytes = layout_.record_bytes();
   const std::size_t most = round_down<std::size_t>(
       std::min<std::uint64_t>(kSmallBytes, options_.memory_bytes / kSmallPart), record_bytes);
-  if (options_.fold.folds() || (inputs_.size_known && inputs_.bytes > most)) return 0;
+  const bool on_accelerator = options_.acceleration == Acceleration::always;
+  const bool surely_more = inputs_.size_known && inputs_.bytes > most;
+  if (on_accelerator || surely_more || options_.fold.folds()) return 0;
   return std::min(most, round_down(std::max(wanted, record_bytes), record_bytes));
 }
 
