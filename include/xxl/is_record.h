@@ -29,6 +29,7 @@ template <class T>
 struct is_record : std::bool_constant<std::is_copy_constructible_v<T> && detail::kCopiesBytes<T>> {
 };
 
+// The same as a value.
 template <class T>
 inline constexpr bool is_record_v = is_record<T>::value;
 

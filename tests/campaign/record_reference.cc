@@ -268,7 +268,12 @@ std::optional<std::string> join_reference(const Job& job, std::string_view r, st
     return std::nullopt;
   const RecordFormat format = format_of(job);
   const RecordFormat format_of_s = format_of(job, Side::s);
-  const std::string how = value_of(job.options, "--how").value_or("inner");
+  std::string how = value_of(job.options, "--how").value_or("inner");
+  if (how == "outer") how = "full";
+  if (how != "inner" && how != "left" && how != "right" && how != "full" && how != "semi" &&
+      how != "anti") {
+    return std::nullopt;
+  }
   const bool all_r = how == "left" || how == "full";
   const bool all_s = how == "right" || how == "full";
   const auto missing = [](const RecordFormat& f) {
