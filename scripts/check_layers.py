@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The modules of each layer with their budgets of lines, lowest layer first. Those of one layer do not
 # know each other.
 LAYERS = (
-    {"include/xxl": 5614},
+    {"include/xxl": 5615},
     {"src/base": 2697},
     {"io": 6515},
     {"src/columns/files": 830, "src/record": 10370},
@@ -24,7 +24,7 @@ LAYERS = (
     {"gpu/sort": 2850, "src/merge": 3830},
     {"gpu/array": 1130, "gpu/join": 1890, "src/join": 4080},
     {"gpu/cuda": 1730, "gpu/simulated": 440, "src/job": 3089},
-    {"gpu/probe": 690, "src/job/fixed_sort": 2626, "src/testdata": 1300},
+    {"gpu/probe": 690, "src/job/fixed_sort": 2719, "src/testdata": 1300},
     {"gpu/find": 190, "src/job/general_sort": 5995},
     {"src/job/join": 3830},
     {"src/cluster": 2810, "src/job/files": 1600},

@@ -42,6 +42,7 @@
 
 #include "xxl/error.h"
 #include "xxl/file.h"
+#include "xxl/is_record.h"
 #include "xxl/join_kind.h"
 #include "xxl/pulling.h"
 #include "xxl/room.h"
@@ -412,14 +413,14 @@ class join_range {
 
   // All S of the key.
   void store(std::span<const S> first) {
-    if constexpr (std::is_trivially_copyable_v<S>) {
+    if constexpr (is_record_v<S>) {
       spool_.emplace(options_.scratch_dirs);
       for (auto part = first; !part.empty(); part = s_.next_part()) spool_->push(part);
       spool_->end();
     } else {
       throw Error(ErrorCode::no_space,
-                  "records with one key do not fit into join_options::memory_bytes, and are no "
-                  "trivially copyable types, which could be stored");
+                  "records with one key do not fit into join_options::memory_bytes, and their type "
+                  "cannot be stored: see xxl::is_record");
     }
   }
 

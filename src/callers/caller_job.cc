@@ -5,18 +5,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/extents.h"
-#include "base/units.h"
 
 namespace xxl::detail {
 
 using Answer = io::CallerQueue::Answer;
-
-namespace {
-
-constexpr std::size_t kFirstSmallBytes = 4 * kKiB;  // then doubled
-
-}  // namespace
 
 CallerJob::CallerJob(const resources& shared, std::uint64_t memory_bytes, std::size_t inputs,
                      const Make& make, const char* what)
@@ -24,8 +16,7 @@ CallerJob::CallerJob(const resources& shared, std::uint64_t memory_bytes, std::s
       inputs_(inputs),
       grant_(shared, memory_bytes),
       sort_(make(grant_, inputs_, output_, stop_.get_token())),
-      most_small_(inputs == 1 ? sort_->small_bytes(~std::size_t{0}) : 0),
-      is_small_(most_small_ > 0) {
+      small_(inputs == 1 ? sort_->small_sort() : nullptr) {
   on_stop_.set(shared.options().stop, [this] { stop(); });
 }
 
@@ -43,10 +34,12 @@ std::span<std::byte> CallerJob::room() {
                                       " takes no more records after its input "
                                       "has ended");
   }
-  if (!is_small_) return room_of_job();
   check_process();
-  if (stop_.stop_requested()) return leave_small();
-  return small_.span().size() < most_small_ ? more_small_room() : leave_small();
+  if (!small_) return room_of_job();
+  take_process();
+  const std::span<std::byte> room =
+      stop_.stop_requested() ? std::span<std::byte>() : small_->room();
+  return room.empty() ? leave_small() : room;
 }
 
 std::span<std::byte> CallerJob::room_of_job() {
@@ -60,23 +53,10 @@ std::span<std::byte> CallerJob::room_of_job() {
   return room;
 }
 
-// Twice as much as before.
-std::span<std::byte> CallerJob::more_small_room() {
-  begin_in_this_process();
-  const std::size_t before = small_.span().size();
-  const std::size_t bytes = sort_->small_bytes(std::max(2 * before, kFirstSmallBytes));
-  AlignedBytes larger(bytes, kSectorBytes);
-  std::copy_n(small_.span().data(), before, larger.span().data());
-  small_ = std::move(larger);
-  small_bytes_ = before;
-  return small_.span().subspan(before);
-}
-
 // More records come: the job begins, and gets those that have come.
 std::span<std::byte> CallerJob::leave_small() {
-  is_small_ = false;
-  const AlignedBytes collected = std::move(small_);
-  std::span<const std::byte> left = collected.span();
+  const std::unique_ptr<SmallSort> small = std::move(small_);
+  std::span<const std::byte> left = small->collected();
   for (;;) {
     const std::span<std::byte> room = room_of_job();
     const std::size_t some = std::min(room.size(), left.size());
@@ -90,9 +70,9 @@ std::span<std::byte> CallerJob::leave_small() {
 }
 
 void CallerJob::end(std::size_t bytes) {
-  if (is_small_) {
+  if (small_) {
     check_process();
-    small_bytes_ += bytes;
+    small_->end(bytes);
     ++filling_;
     return;
   }
@@ -106,7 +86,7 @@ void CallerJob::end(std::size_t bytes) {
 std::span<const std::byte> CallerJob::next() {
   check_process();
   if (has_failed_) throw_failure();
-  if (is_small_) return next_of_small();
+  if (small_) return next_of_small();
   output_.complete(std::exchange(lent_output_, 0));
   const std::span<std::byte> data = output_.next();
   if (data.empty() && failure_ != nullptr) throw_failure();
@@ -117,28 +97,23 @@ std::span<const std::byte> CallerJob::next() {
 
 // All of it at once, then nothing.
 std::span<const std::byte> CallerJob::next_of_small() {
-  at_end_ = small_output_.has_value() && std::exchange(small_given_, true);
+  at_end_ = std::exchange(small_given_, true);
   if (at_end_) return {};
   try {
     if (stop_.stop_requested()) throw_stopped();
-    if (!small_output_) {
-      sorted_ = AlignedBytes(small_bytes_, kSectorBytes);
-      small_output_ = sort_->sort_small(small_.span().first(small_bytes_), sorted_.span());
-      small_ = AlignedBytes();
-    }
+    const std::span<const std::byte> output = small_->sorted();
+    at_end_ = output.empty();
+    return output;
   } catch (...) {
     failure_ = std::current_exception();
     has_failed_ = is_done_ = true;
     throw;
   }
-  small_given_ = true;
-  at_end_ = small_output_->empty();
-  return *small_output_;
 }
 
 void CallerJob::rewind() {
   check_process();
-  if (is_small_) {
+  if (small_) {
     if (failure_ != nullptr) throw_failure();
     small_given_ = at_end_ = false;
     return;
@@ -157,7 +132,7 @@ const SortReport& CallerJob::report() {
   check_process();
   if (!at_end_)
     throw Error(ErrorCode::usage, std::string(what_) + " reports when all has been pulled");
-  if (is_small_) return report_ = sort_->report_of_small();
+  if (small_) return report_ = small_->report();
   wait_until_done();
   return report_;
 }
@@ -174,13 +149,17 @@ void CallerJob::begin() {
   check_process();
   if (has_failed_) throw_failure();
   if (thread_) return;
-  begin_in_this_process();
+  take_process();
   thread_ = Thread::start(
       "sorting", [this] { work(); }, Thread::kLargeStackBytes);
 }
 
+void CallerJob::take_process() {
+  if (!std::exchange(begun_, true)) begin_in_this_process();
+}
+
 void CallerJob::check_process() const {
-  if ((!thread_ && small_.span().empty() && !small_output_) || is_of_this_process()) return;
+  if (!begun_ || is_of_this_process()) return;
   throw Error(ErrorCode::usage, std::string(what_) +
                                     " that has records is used by the process that filled it, not "
                                     "by a child of it");

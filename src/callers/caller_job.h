@@ -9,11 +9,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <stop_token>
 
-#include "base/aligned_bytes.h"
 #include "base/of_process.h"
 #include "base/on_stop.h"
 #include "base/thread.h"
@@ -29,9 +27,7 @@ namespace xxl::detail {
 // too: it has what belongs to a thread (Chores). In a child after fork(), a job that has begun
 // throws Error{usage}.
 //
-// An input that ends before it has CallerSort::small_bytes() is collected here and sorted by the
-// caller's thread, when the first output is wanted: no thread is started, and memory is taken for
-// what has come.
+// A small input is sorted by the caller's thread, when the first output is wanted.
 class CallerJob : public OfProcess {
  public:
   using Inputs = std::deque<io::CallerQueue>;
@@ -62,9 +58,9 @@ class CallerJob : public OfProcess {
   void stop();
   void begin();
   std::span<std::byte> room_of_job();
-  std::span<std::byte> more_small_room();
   std::span<std::byte> leave_small();
   std::span<const std::byte> next_of_small();
+  void take_process();
   void check_process() const;
   void work() noexcept;
   void tell(Wanted wanted);
@@ -77,21 +73,17 @@ class CallerJob : public OfProcess {
   std::stop_source stop_;  // by the resources, or the destructor
   Grant grant_;
   std::unique_ptr<CallerSort> sort_;
-  std::size_t filling_ = 0;  // of inputs_; all: no more input
-  std::size_t lent_ = 0;     // of that, from which the caller's part begins at:
-  std::size_t lent_from_ = 0;
-  // While the input is small: collected, then sorted.
-  const std::size_t most_small_;
-  bool is_small_;
-  AlignedBytes small_, sorted_;
-  std::size_t small_bytes_ = 0;
-  std::optional<std::span<const std::byte>> small_output_ = {};  // once it is sorted
-  bool small_given_ = false;
-  std::size_t lent_output_ = 0;  // of output_
-  bool at_end_ = false;          // no more output
-  bool has_failed_ = false;      // and the caller knows
-  SortReport report_;            // of run()
-  std::exception_ptr failure_;   // before the queues are closed: theirs is the lock
+  std::size_t filling_ = 0;           // of inputs_; all: no more input
+  std::size_t lent_ = 0;              // of that
+  std::size_t lent_from_ = 0;         // where in this the caller's room begins
+  std::unique_ptr<SmallSort> small_;  // as long as the input may be small
+  bool small_given_ = false;          // its output
+  bool begun_ = false;                // records have come
+  std::size_t lent_output_ = 0;       // of output_
+  bool at_end_ = false;               // no more output
+  bool has_failed_ = false;           // and the caller knows
+  SortReport report_;                 // of run()
+  std::exception_ptr failure_;        // before the queues are closed: theirs is the lock
   std::mutex mutex_;
   std::condition_variable changed_;
   Wanted wanted_ = Wanted::nothing;  // of the thread, when it is done with the last

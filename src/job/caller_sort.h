@@ -1,9 +1,9 @@
 // A sort that may have callers at its ends (io/caller_queue.h): its steps.
 #pragma once
 
-#include <cstddef>
-#include <span>
+#include <memory>
 
+#include "job/fixed_sort/small_sort.h"
 #include "xxl/sort.h"
 
 namespace xxl {
@@ -21,17 +21,9 @@ class CallerSort {
   // any thread.
   virtual void stop_writing() = 0;
 
-  // The bytes of whole records in `wanted`, at least of one, as far as an input of so many is
-  // small. 0: none is.
-  virtual std::size_t small_bytes(std::size_t /*wanted*/) const { return 0; }
-  // In place of all these, if the input is small: sorts `records` into `sorted`,
-  // which has as much room, without threads or scratch space. Returns the part of it that is the
-  // output. Once.
-  virtual std::span<const std::byte> sort_small(std::span<const std::byte> /*records*/,
-                                                std::span<std::byte> /*sorted*/) {
-    return {};
-  }
-  virtual SortReport report_of_small() const { return {}; }
+  // In place of all these, for an input that may be small. Must be destroyed before this. Null: for
+  // none.
+  virtual std::unique_ptr<SmallSort> small_sort() const { return nullptr; }
 };
 
 }  // namespace xxl

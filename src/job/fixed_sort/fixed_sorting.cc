@@ -6,7 +6,6 @@
 #include <chrono>
 #include <utility>
 
-#include "base/aligned_bytes.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "io/sequential_reader.h"
@@ -19,7 +18,6 @@
 #include "record/format_key.h"
 #include "run/file_run.h"
 #include "run/sinks.h"
-#include "sort/make_piece_sorter.h"
 
 namespace xxl {
 namespace {
@@ -27,10 +25,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLeastBlocksOfPart = 8;  // to be written beside others
-// An input that is sorted as one piece, and a part of the memory for it.
+// The most of a small sort, and the part of the memory that this may be.
 constexpr std::size_t kSmallBytes = 2 * kMiB;
 constexpr std::uint64_t kSmallPart = 8;
-constexpr std::size_t kScratchAlignment = 64;  // of a piece sorter
 
 }  // namespace
 
@@ -83,52 +80,13 @@ void FixedSorting::write_again() {
   publish();
 }
 
-std::size_t FixedSorting::small_bytes(std::size_t wanted) const {
-  const std::size_t record_bytes = layout_.record_bytes();
-  const std::size_t most = round_down<std::size_t>(
-      std::min<std::uint64_t>(kSmallBytes, options_.memory_bytes / kSmallPart), record_bytes);
+std::unique_ptr<SmallSort> FixedSorting::small_sort() const {
+  const auto most = static_cast<std::size_t>(
+      std::min<std::uint64_t>(kSmallBytes, options_.memory_bytes / kSmallPart));
   const bool on_accelerator = options_.acceleration == Acceleration::always;
   const bool surely_more = inputs_.size_known && inputs_.bytes > most;
-  if (on_accelerator || surely_more || options_.fold.folds()) return 0;
-  return std::min(most, round_down(std::max(wanted, record_bytes), record_bytes));
-}
-
-std::span<const std::byte> FixedSorting::sort_small(std::span<const std::byte> records,
-                                                    std::span<std::byte> sorted) {
-  meter_.begin(Phase::forming_runs, records.size());
-  const std::size_t bytes = layout_.record_bytes(), count = records.size() / bytes;
-  add_records(input_hash_, records.data(), count, bytes);
-  std::size_t kept = 0;
-  if (count > 0) {
-    const AlignedBytes scratch(piece_scratch_bytes(layout_, count), kScratchAlignment);
-    const auto sorter = make_piece_sorter(layout_, options_.unique, count, scratch.span());
-    const Segment all{records.data(), count};
-    sorter->sort({&all, 1});
-    kept = sorter->size();
-    sorter->write(0, kept, sorted.data());
-    removed_hash_ = sorter->removed();
-  }
-  const std::size_t first = std::min<std::uint64_t>(options_.skip, kept);
-  output_records_ = std::min<std::uint64_t>(kept - first, options_.limit.value_or(kept));
-  add_records(removed_hash_, sorted.data(), first, bytes);
-  const auto output = sorted.subspan(first * bytes, output_records_ * bytes);
-  add_records(output_hash_, output.data(), output_records_, bytes);
-  check_output();
-  meter_.end("sort in memory");
-  return output;
-}
-
-SortReport FixedSorting::report_of_small() const {
-  SortReport report = report_;
-  report.plan.backend = "inline";
-  report.plan.device = "cpu";
-  report.plan.threads = 1;
-  report.records_in = input_hash_.records;
-  report.records_out = output_records_;
-  report.checksum = output_hash_.sum;
-  report.peak_memory_bytes = peak_memory_bytes();
-  for (const PhaseReport& phase : report.phases) report.seconds += phase.seconds;
-  return report;
+  if (on_accelerator || surely_more || options_.fold.folds()) return nullptr;
+  return std::make_unique<SmallSort>(layout_, options_, report_.plan, most);
 }
 
 void FixedSorting::make_runs(std::span<std::byte> region) {

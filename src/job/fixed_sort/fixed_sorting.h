@@ -64,10 +64,7 @@ class FixedSorting final : public CallerSort {
   void check();
   void publish();
   void write_again() override;
-  std::size_t small_bytes(std::size_t wanted) const override;
-  std::span<const std::byte> sort_small(std::span<const std::byte> records,
-                                        std::span<std::byte> sorted) override;
-  SortReport report_of_small() const override;
+  std::unique_ptr<SmallSort> small_sort() const override;
   void stop_writing() override { stopped_ = true; }
   // After a failure of an optional accelerator: true if nothing has been output.
   bool may_start_again() const {

@@ -48,7 +48,7 @@ constexpr std::size_t kCellPrefetchBlocks = 32;  // beyond those that hold a cel
 constexpr std::size_t kMinPieceBytes = 8 * kKiB;
 constexpr std::size_t kWriteBehindBytes = 16 * kMiB;
 constexpr std::size_t kWriteBehindPart = 8;  // of the memory of a phase
-// Of a merge beside what is kept, which has little, if it has at least kWriteBehindBytes.
+// In a merge beside kept records, whose memory is a small part, but at least kWriteBehindBytes.
 constexpr std::size_t kWriteBehindPartBesideKept = 4;
 constexpr std::size_t kMaxPinnedBytes = 256 * kMiB;
 constexpr std::size_t kMaxTransferBytes = 4 * kMiB;
@@ -202,10 +202,10 @@ bool plan_merge(Geometry& geometry, const PlanInput& input, const KeyLayout& lay
   MemoryLeft left(geometry.merge_region_bytes);
   left.take(geometry.threads *
             round_up(piece_scratch_bytes(layout, geometry.merge_piece_capacity), kSectorBytes));
-  const bool has_little =
+  const bool writes_more =
       geometry.chunk.keeps_rest && geometry.merge_region_bytes >= kWriteBehindBytes;
   const std::size_t behind =
-      geometry.merge_region_bytes / (has_little ? kWriteBehindPartBesideKept : kWriteBehindPart);
+      geometry.merge_region_bytes / (writes_more ? kWriteBehindPartBesideKept : kWriteBehindPart);
   geometry.merge_output_bytes =
       output_bytes_for(behind, geometry.threads, geometry.merge_piece_capacity, record_bytes,
                        geometry.final_block_bytes);
@@ -279,10 +279,11 @@ bool plan_transfers(Geometry& geometry, const KeyLayout& layout) {
       std::clamp(largest_power_of_two(half / kSlices), 64 * kKiB, kMaxTransferBytes), record_bytes);
   geometry.slices = std::max<std::size_t>(half / geometry.slice_bytes, 2);
   geometry.piece_capacity = geometry.slice_bytes / record_bytes;
-  geometry.output_blocks = ceil_div(geometry.slices * geometry.slice_bytes +
-                                        std::min(geometry.region_bytes / 8, kWriteBehindBytes),
-                                    geometry.block_bytes / record_bytes * record_bytes) +
-                           2;
+  geometry.output_blocks =
+      ceil_div(geometry.slices * geometry.slice_bytes +
+                   std::min(geometry.region_bytes / kWriteBehindPart, kWriteBehindBytes),
+               geometry.block_bytes / record_bytes * record_bytes) +
+      2;
   MemoryLeft left(geometry.region_bytes);
   left.take(geometry.read_blocks * buffer);
   left.take(geometry.output_blocks * geometry.block_bytes);
