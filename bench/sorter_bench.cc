@@ -8,7 +8,8 @@
 // comparator that nothing but comparing tells anything about; beside, series: a third of them in
 // each of three sorters, which are filled and emptied in turns, or one after the other. strings: of
 // 20 to 200 bytes, which write-strings writes as lines to standard output. file: numbers in a file,
-// by sort_files(). Prints one line of JSON.
+// by sort_files(). small: many sorters, one after the other, of RECORDS of 16 bytes each, by a key,
+// by a comparator, and std::sort; the seconds are those of the fastest. Prints lines of JSON.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -143,6 +145,62 @@ int run_file(std::uint64_t count, const xxl::resources& shared) {
   return check.is_right(count, numbers) ? result : 1;
 }
 
+struct Row {
+  std::uint64_t key, number;
+  bool operator<(const Row& other) const { return key < other.key; }
+};
+
+// The fastest of several times in which `sorted` gives the rows in order to a function.
+template <class Sorted>
+int time_small(const char* mode, const std::vector<Row>& rows, std::uint64_t sum, Sorted sorted) {
+  double fastest = 1e9;
+  bool right = true;
+  const std::size_t times = std::clamp<std::size_t>(10'000'000 / (rows.size() + 1), 3, 200);
+  for (std::size_t i = 0; i < times; ++i) {
+    const auto start = Clock::now();
+    std::uint64_t count = 0, found = 0, last = 0;
+    sorted([&](const Row& row) {
+      right = right && row.key >= last;
+      last = row.key;
+      found += row.key ^ row.number;
+      ++count;
+    });
+    fastest = std::min(fastest, std::chrono::duration<double>(Clock::now() - start).count());
+    right = right && count == rows.size() && found == sum;
+  }
+  std::printf("{\"mode\": \"%s\", \"seconds\": %.7f, \"records\": %zu, \"right\": %s}\n", mode,
+              fastest, rows.size(), right ? "true" : "false");
+  return right ? 0 : 1;
+}
+
+int run_small(std::uint64_t count, const xxl::resources& shared) {
+  Numbers numbers;
+  std::vector<Row> rows(count);
+  std::uint64_t sum = 0;
+  for (Row& row : rows) {
+    row = {numbers.next(), numbers.next()};
+    sum += row.key ^ row.number;
+  }
+  const auto push_and_pull = [&](auto&& sorter, const auto& take) {
+    for (const Row& row : rows) sorter.push(row);
+    sorter.sort();
+    for (const Row& row : sorter) take(row);
+  };
+  return time_small("small by key", rows, sum,
+                    [&](const auto& take) {
+                      push_and_pull(xxl::sorter<Row>(xxl::by(&Row::key), shared), take);
+                    }) |
+         time_small("small by comparator", rows, sum,
+                    [&](const auto& take) {
+                      push_and_pull(xxl::sorter<Row, std::less<Row>>({}, shared), take);
+                    }) |
+         time_small("small std::sort", rows, sum, [&](const auto& take) {
+           std::vector<Row> copy = rows;
+           std::sort(copy.begin(), copy.end());
+           for (const Row& row : copy) take(row);
+         });
+}
+
 // Sorters that are all there at the same time.
 int run_beside(std::uint64_t count, const xxl::resource_options& options) {
   const auto start = Clock::now();
@@ -230,6 +288,7 @@ int run_mode(const std::string& mode, std::uint64_t count, const xxl::resource_o
   if (mode == "write-strings") return write_strings(count);
   const xxl::resources shared(options);
   if (mode == "file") return run_file(count, shared);
+  if (mode == "small") return run_small(count, shared);
   if (mode == "series") return run_in_series(count / 3 * 3, shared);
   if (mode == "strings") return run_strings(count, shared);
   if (mode == "less") return run(mode, count, Less(), shared);
@@ -243,7 +302,7 @@ int main(int argc, char** argv) {
   const std::string mode = argc == 5 || argc == 6 ? argv[1] : "";
   const std::string device = argc == 6 ? argv[5] : "cpu";
   constexpr std::string_view kModes[] = {"spans",  "one",     "less",          "opaque", "beside",
-                                         "series", "strings", "write-strings", "file"};
+                                         "series", "strings", "write-strings", "file",   "small"};
   const bool is_device = device == "cpu" || device == "gpu" || device == "auto";
   if (std::ranges::find(kModes, mode) == std::end(kModes) || !is_device) {
     std::fprintf(stderr,

@@ -8,9 +8,9 @@
 // The following works as STXXL documents it: sorter, sort, ksort, stream::*, vector with its
 // readers and writers, scans, random numbers, tuples, config, stats. Block and page sizes,
 // allocation strategies, pagers and the min_value() and max_value() of comparators are accepted and
-// not used. Disks of the configuration
-// ($STXXLCFG, .stxxl, config::add_disk) become scratch directories: the directories of their files.
-// Sorting uses all cores. Missing names fail to compile with a message.
+// not used. Disks of the configuration ($STXXLCFG, .stxxl, config::add_disk) become scratch
+// directories: the directories of their files. Sorting uses all cores. Missing names fail to
+// compile with a message.
 //
 // Comparators are called by many threads at once. They must be const, and must not throw.
 //

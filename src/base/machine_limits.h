@@ -61,7 +61,7 @@ class ControlGroups {
 // `ulimit -v` and `ulimit -d` allow.
 std::uint64_t available_memory_bytes();
 
-// Processors that this process may run on, at least 1.
+// Processors that this process may run on, at least 1. The quota of control groups is read once.
 unsigned available_processors();
 
 // Physical memory of the machine in bytes, or the memory limit of the process's cgroup if smaller.

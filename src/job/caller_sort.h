@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "job/fixed_sort/small_sort.h"
+#include "job/small_sort.h"
 #include "xxl/sort.h"
 
 namespace xxl {

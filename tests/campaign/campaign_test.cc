@@ -193,11 +193,13 @@ TEST(RecordReference, Joins) {
 }
 
 TEST(RecordReference, JoinsTwoFormats) {
-  const Job job = job_of({"--record1=fixed:3", "--left-on=0:u16", "--record2=fixed:4",
-                          "--right-on=1:u16be", "--how=full"});
-  EXPECT_EQ(join_reference(job, std::string("\1\0a\2\0b", 6), std::string("x\0\1yX\0\3Y", 8)),
-            std::string("\1\0axy\2\0b\0\0\3\0\0XY", 15));
-  EXPECT_EQ(joined_bytes(job), 5);
+  for (const std::string how : {"--how=full", "--how=outer"}) {
+    const Job job = job_of(
+        {"--record1=fixed:3", "--left-on=0:u16", "--record2=fixed:4", "--right-on=1:u16be", how});
+    EXPECT_EQ(join_reference(job, std::string("\1\0a\2\0b", 6), std::string("x\0\1yX\0\3Y", 8)),
+              std::string("\1\0axy\2\0b\0\0\3\0\0XY", 15));
+    EXPECT_EQ(joined_bytes(job), 5);
+  }
 }
 
 TEST(RowReference, ReadsFields) {

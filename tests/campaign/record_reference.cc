@@ -268,14 +268,11 @@ std::optional<std::string> join_reference(const Job& job, std::string_view r, st
     return std::nullopt;
   const RecordFormat format = format_of(job);
   const RecordFormat format_of_s = format_of(job, Side::s);
-  std::string how = value_of(job.options, "--how").value_or("inner");
-  if (how == "outer") how = "full";
-  if (how != "inner" && how != "left" && how != "right" && how != "full" && how != "semi" &&
-      how != "anti") {
-    return std::nullopt;
-  }
-  const bool all_r = how == "left" || how == "full";
-  const bool all_s = how == "right" || how == "full";
+  const std::string how = value_of(job.options, "--how").value_or("inner");
+  const bool is_full = how == "full" || how == "outer";
+  if (how == "cross" || how.starts_with("right-")) return std::nullopt;
+  const bool all_r = how == "left" || is_full;
+  const bool all_s = how == "right" || is_full;
   const auto missing = [](const RecordFormat& f) {
     const std::string none(f.record_bytes, '\0');
     return std::string(without_key(f, none).size(), '\0');

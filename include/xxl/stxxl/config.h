@@ -156,7 +156,7 @@ class config {
 
 namespace detail {
 
-// What STXXL reads and writes at once. Only its size matters here.
+// A block of STXXL: a size in bytes and in elements. Nothing is stored in blocks here.
 template <unsigned Bytes, class T>
 struct block_of {
   enum { raw_size = Bytes, size = Bytes / sizeof(T) };

@@ -40,7 +40,7 @@ void sort(VectorIterator first, VectorIterator last, StrictWeakOrdering cmp, uns
   to.finish();
 }
 
-// Of an array in memory.
+// Sorts an array in memory.
 template <unsigned BlockSize, class RandomAccessIterator, class StrictWeakOrdering,
           class AllocStrategy>
 void sort(RandomAccessIterator first, RandomAccessIterator last, StrictWeakOrdering cmp,
@@ -48,7 +48,7 @@ void sort(RandomAccessIterator first, RandomAccessIterator last, StrictWeakOrder
   std::stable_sort(first, last, std::move(cmp));
 }
 
-// In memory, in the page cache: for short vectors.
+// Sorts a short vector in the page cache.
 template <class VectorIterator, class StrictWeakOrdering>
 void stl_in_memory_sort(VectorIterator first, VectorIterator last, StrictWeakOrdering cmp) {
   std::sort(first, last, std::move(cmp));
@@ -80,7 +80,7 @@ void stable_ksort(VectorIterator first, VectorIterator last, unsigned_type M) {
   ksort(first, last, M);
 }
 
-// Iterators of vectors and others.
+// For iterators of vectors, and all others.
 template <class VectorIterator, class StrictWeakOrdering>
 bool is_sorted(VectorIterator first, VectorIterator last, StrictWeakOrdering cmp) {
   return std::is_sorted(first, last, cmp);

@@ -107,7 +107,7 @@ class counter {
   value_type count_;
 };
 
-// What a function without arguments returns, without end.
+// An endless stream: each element is the result of a call of `generator`.
 template <class Generator, class T = typename Generator::value_type>
 class generator2stream {
  public:

@@ -15,7 +15,7 @@ namespace detail {
 
 struct no_member {};
 
-// What all tuples have. Self::members() is a std::tuple of references.
+// Functions that all tuples have. Self::members() is a std::tuple of references.
 template <class Self>
 struct tuple_operations {
   friend bool operator==(const Self& a, const Self& b) { return a.members() == b.members(); }

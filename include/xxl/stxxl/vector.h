@@ -57,7 +57,7 @@ class vector_iterator_base {
 
   vector_type* parent_vector() const { return vector_; }
   external_size_type index() const { return index_; }
-  // Of its block, in elements.
+  // The number of elements before it in its block.
   external_size_type block_offset() const { return index_ % block_type::size; }
   reference operator*() const { return (*vector_)[index_]; }
   pointer operator->() const { return &**this; }
@@ -190,7 +190,7 @@ class vector {
     if (!owns_) {
       try {
         flush();
-        // What follows the last element goes, as with STXXL, if the file can be written.
+        // As STXXL does: cuts off the bytes after the last whole element, if the file is writable.
         if (size_ * sizeof(value_type) != detail::bytes_of_file(descriptor_)) {
           (void)!::ftruncate(descriptor_, static_cast<off_t>(size_ * sizeof(value_type)));
         }

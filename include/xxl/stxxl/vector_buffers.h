@@ -51,7 +51,7 @@ class vector_bufreader {
     value = **this;
     return ++*this;
   }
-  // What is left, in one pass.
+  // The remaining elements, as an input range.
   iterator begin() { return iterator(*this); }
   std::default_sentinel_t end() const { return {}; }
 

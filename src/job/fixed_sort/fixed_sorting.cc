@@ -86,7 +86,8 @@ std::unique_ptr<SmallSort> FixedSorting::small_sort() const {
   const bool on_accelerator = options_.acceleration == Acceleration::always;
   const bool surely_more = inputs_.size_known && inputs_.bytes > most;
   if (on_accelerator || surely_more || options_.fold.folds()) return nullptr;
-  return std::make_unique<SmallSort>(layout_, options_, report_.plan, most);
+  const SmallSort::Rules rules{options_.unique, options_.skip, options_.limit};
+  return std::make_unique<SmallSort>(layout_, rules, options_, report_.plan, most);
 }
 
 void FixedSorting::make_runs(std::span<std::byte> region) {

@@ -1,4 +1,4 @@
-#include "job/fixed_sort/small_sort.h"
+#include "job/small_sort.h"
 
 #include <algorithm>
 #include <utility>
@@ -17,12 +17,12 @@ constexpr std::size_t kScratchAlignment = 64;  // of a piece sorter
 
 }  // namespace
 
-SmallSort::SmallSort(const KeyLayout& layout, const FixedSortOptions& options, SortPlan plan,
-                     std::size_t most_bytes)
+SmallSort::SmallSort(const KeyLayout& layout, const Rules& rules, const JobOptions& job,
+                     SortPlan plan, std::size_t most_bytes)
     : layout_(layout),
-      options_(options),
+      rules_(rules),
       most_bytes_(round_down(most_bytes, layout.record_bytes())),
-      meter_(report_, options) {
+      meter_(report_, job) {
   report_.plan = std::move(plan);
   report_.plan.backend = "inline";
   report_.plan.device = "cpu";
@@ -54,7 +54,7 @@ void SmallSort::sort() {
   if (count > 0) {
     const AlignedBytes scratch(piece_scratch_bytes(layout_, count), kScratchAlignment);
     AlignedBytes sorted(bytes_, kSectorBytes);
-    const auto sorter = make_piece_sorter(layout_, options_.unique, count, scratch.span());
+    const auto sorter = make_piece_sorter(layout_, rules_.unique, count, scratch.span());
     const Segment all{memory_.span().data(), count};
     sorter->sort({&all, 1});
     kept = sorter->size();
@@ -63,9 +63,9 @@ void SmallSort::sort() {
     memory_ = std::move(sorted);
   }
   const std::byte* const records = memory_.span().data();
-  const std::size_t first = std::min<std::uint64_t>(options_.skip, kept);
+  const std::size_t first = std::min<std::uint64_t>(rules_.skip, kept);
   const std::size_t last =
-      first + std::min<std::uint64_t>(kept - first, options_.limit.value_or(kept));
+      first + std::min<std::uint64_t>(kept - first, rules_.limit.value_or(kept));
   add_records(left_out, records, first, record);
   add_records(output, records + first * record, last - first, record);
   add_records(left_out, records + last * record, kept - last, record);

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
 #include "base/aligned_bytes.h"
-#include "job/fixed_sort/fixed_sort_options.h"
+#include "job/job.h"
 #include "job/phase_meter.h"
 #include "record/key_layout.h"
 #include "xxl/sort.h"
@@ -16,8 +17,13 @@ namespace xxl {
 
 class SmallSort {
  public:
-  // Of at most `most_bytes`. `layout` and `options` must outlive it. `plan`: for the report.
-  SmallSort(const KeyLayout& layout, const FixedSortOptions& options, SortPlan plan,
+  struct Rules {
+    bool unique = false;  // only the first record of each key
+    std::uint64_t skip = 0;
+    std::optional<std::uint64_t> limit = {};
+  };
+  // Of at most `most_bytes`. `layout` must outlive it. `plan`: for the report.
+  SmallSort(const KeyLayout& layout, const Rules& rules, const JobOptions& job, SortPlan plan,
             std::size_t most_bytes);
 
   // Memory for the next records. The memory before is full. Empty: there are too many for it.
@@ -36,7 +42,7 @@ class SmallSort {
   void sort();
 
   const KeyLayout& layout_;
-  const FixedSortOptions& options_;
+  const Rules rules_;
   const std::size_t most_bytes_;  // of whole records
   AlignedBytes memory_;           // the records, and once they are sorted, those
   std::size_t bytes_ = 0;         // of whole records, before the last room() until the end
