@@ -2,7 +2,8 @@
 """Sorters of programs beside their peers.
 
   stxxl   one program, compiled with STXXL's headers and with <xxl/stxxl.h>: records are pushed and
-          pulled one by one; both must give the same sequence
+          pulled one by one; both must give the same sequence (--methods=forward: a priority queue
+          of 256 MiB)
   files   a sorter of numbers beside `xxl sort` of a file of as many
   strings the same for strings of 20 to 200 bytes
   several three sorters filled side by side, and one after the other
@@ -33,7 +34,7 @@ def run(command, directory):
 
 def stxxl(arguments, writer):
     for method in arguments.methods.split(","):
-        for record, size in [("u64", 8), ("pair", 16)]:
+        for record, size in [("pair", 16)] if method == "forward" else [("u64", 8), ("pair", 16)]:
             count = arguments.bytes // size
             seconds = {"xxl": [], "stxxl": []}
             checksums = set()

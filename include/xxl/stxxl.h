@@ -5,12 +5,12 @@
 // Their own include lines work as well, with -I .../xxl/in_place_of_stxxl: each file there includes
 // this one.
 //
-// The following works as STXXL documents it: sorter, sort, ksort, stream::*, vector with its
-// readers and writers, scans, random numbers, tuples, config, stats. Block and page sizes,
-// allocation strategies, pagers and the min_value() and max_value() of comparators are accepted and
-// not used. Disks of the configuration ($STXXLCFG, .stxxl, config::add_disk) become scratch
-// directories: the directories of their files. Sorting uses all cores. Missing names fail to
-// compile with a message.
+// The following works as STXXL documents it: sorter, sort, ksort, stream::*, priority_queue, vector
+// with its readers and writers, deque, queue, stack, scans, random numbers, tuples, config, stats.
+// Block and page sizes, allocation strategies, pagers and the min_value() and max_value() of
+// comparators are accepted and not used. Disks of the configuration ($STXXLCFG, .stxxl,
+// config::add_disk) become scratch directories: the directories of their files. Sorting uses all
+// cores. Missing names fail to compile with a message.
 //
 // Comparators are called by many threads at once. They must be const, and must not throw.
 //
@@ -25,8 +25,10 @@
 #include "xxl/stxxl/absent.h"
 #include "xxl/stxxl/cmdline.h"
 #include "xxl/stxxl/config.h"
+#include "xxl/stxxl/deque.h"
 #include "xxl/stxxl/file.h"
 #include "xxl/stxxl/messages.h"
+#include "xxl/stxxl/priority_queue.h"
 #include "xxl/stxxl/random.h"
 #include "xxl/stxxl/runs.h"
 #include "xxl/stxxl/scan.h"

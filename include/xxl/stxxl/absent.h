@@ -20,24 +20,12 @@ inline constexpr bool kNever = false;
 #define XXL_STXXL_ANY class... Rest
 #define XXL_STXXL_MAP \
   class Data, class Compare, unsigned NodeBytes = 16384, unsigned LeafBytes = 131072, class... Rest
-XXL_STXXL_IS_NOT_THERE(priority_queue, XXL_STXXL_ANY,
-                       "use several sorters (time-forward processing) or a queue in memory");
-XXL_STXXL_IS_NOT_THERE(deque, XXL_STXXL_ANY, "use stxxl::vector");
-XXL_STXXL_IS_NOT_THERE(queue, XXL_STXXL_ANY, "use stxxl::vector");
 XXL_STXXL_IS_NOT_THERE(map, XXL_STXXL_MAP, "sort and join, or use a key-value store");
 XXL_STXXL_IS_NOT_THERE(unordered_map, XXL_STXXL_ANY, "sort and join, or use a key-value store");
 XXL_STXXL_IS_NOT_THERE(sequence, XXL_STXXL_ANY, "use stxxl::vector");
 XXL_STXXL_IS_NOT_THERE(matrix, XXL_STXXL_ANY, "there is nothing like it");
-XXL_STXXL_IS_NOT_THERE(STACK_GENERATOR, XXL_STXXL_ANY, "use stxxl::vector");
 #undef XXL_STXXL_ANY
 #undef XXL_STXXL_MAP
 #undef XXL_STXXL_IS_NOT_THERE
-template <class T, class Compare, unsigned_type InternalMemory, unsigned_type MaxItems,
-          unsigned Tune = 6>
-class PRIORITY_QUEUE_GENERATOR {
-  static_assert(detail::kNever<T>,
-                "stxxl::priority_queue is not part of xxl: use several sorters (time-forward "
-                "processing) or a queue in memory");
-};
 
 }  // namespace stxxl

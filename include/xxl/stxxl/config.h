@@ -163,7 +163,7 @@ struct block_of {
 };
 
 inline xxl::resources resources_of(unsigned_type memory) {
-  constexpr std::uint64_t kLeast = std::uint64_t{8} << 20;
+  constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
   return xxl::resources({.memory_bytes = std::max<std::uint64_t>(memory, kLeast),
                          .scratch_dirs = config::get_instance()->directories()});
 }

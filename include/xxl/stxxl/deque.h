@@ -1,0 +1,173 @@
+// stxxl::deque, queue and stack: arrays in files, used in a circle.
+//
+//     file    e f g . . a b c d        begin at a, 7 elements
+#pragma once
+
+#include <stack>
+#include <utility>
+
+#include "xxl/stxxl/config.h"
+#include "xxl/stxxl/priority_queue.h"
+#include "xxl/stxxl/vector.h"
+
+namespace stxxl {
+
+template <class Deque>
+class deque_iterator : public detail::vector_iterator_base<deque_iterator<Deque>, Deque> {
+ public:
+  using deque_iterator::vector_iterator_base::vector_iterator_base;
+};
+
+template <class Deque>
+class const_deque_iterator
+    : public detail::vector_iterator_base<const_deque_iterator<Deque>, const Deque> {
+ public:
+  using const_deque_iterator::vector_iterator_base::vector_iterator_base;
+  const_deque_iterator(const deque_iterator<Deque>& other)
+      : const_deque_iterator(other.parent_vector(), other.index()) {}
+};
+
+// The file grows with the deque, and does not shrink.
+template <class T, class Vector = vector<T>>
+class deque {
+ public:
+  using value_type = T;
+  using reference = T&;
+  using const_reference = const T&;
+  using size_type = typename Vector::size_type;
+  using block_type = typename Vector::block_type;
+  using iterator = deque_iterator<deque>;
+  using const_iterator = const_deque_iterator<deque>;
+
+  deque() = default;
+  deque(const deque&) = default;
+  deque(deque&& other) noexcept : deque() { swap(other); }
+  deque& operator=(deque other) noexcept {
+    swap(other);
+    return *this;
+  }
+  void swap(deque& other) noexcept {
+    elements_.swap(other.elements_);
+    std::swap(begin_, other.begin_);
+    std::swap(size_, other.size_);
+  }
+
+  size_type size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  void clear() { *this = deque(); }
+  reference operator[](size_type i) { return elements_[place(i)]; }
+  const_reference operator[](size_type i) const { return elements_[place(i)]; }
+  reference front() { return (*this)[0]; }
+  const_reference front() const { return (*this)[0]; }
+  reference back() { return (*this)[size_ - 1]; }
+  const_reference back() const { return (*this)[size_ - 1]; }
+
+  void push_back(const T& value) {
+    if (size_ == elements_.size()) grow();
+    elements_[place(size_)] = value;
+    ++size_;
+  }
+  void push_front(const T& value) {
+    if (size_ == elements_.size()) grow();
+    begin_ = place(elements_.size() - 1);
+    ++size_;
+    front() = value;
+  }
+  void pop_back() { --size_; }
+  void pop_front() {
+    begin_ = place(1);
+    --size_;
+  }
+
+  iterator begin() { return {this, 0}; }
+  iterator end() { return {this, size_}; }
+  const_iterator begin() const { return {this, 0}; }
+  const_iterator end() const { return {this, size_}; }
+  const_iterator cbegin() const { return begin(); }
+  const_iterator cend() const { return end(); }
+
+ private:
+  // (The number of places is a power of two.)
+  size_type place(size_type i) const { return (begin_ + i) & (elements_.size() - 1); }
+  void grow() {
+    const size_type places = elements_.size();
+    elements_.resize(std::max<size_type>(2 * places, 1024));
+    for (size_type i = 0; i < begin_; ++i) elements_[places + i] = elements_[i];
+  }
+
+  Vector elements_;
+  size_type begin_ = 0;
+  size_type size_ = 0;
+};
+
+// Pools and numbers of blocks are not used.
+template <class T, unsigned BlockSize = STXXL_DEFAULT_BLOCK_SIZE(T),
+          class AllocStrategy = STXXL_DEFAULT_ALLOC_STRATEGY, class SizeType = uint64>
+class queue {
+ public:
+  using value_type = T;
+  using size_type = SizeType;
+  using block_type = detail::block_of<BlockSize, T>;
+  using pool_type = read_write_pool<block_type>;
+
+  explicit queue(int = -1) {}
+  queue(unsigned_type, unsigned_type, int = -1) {}
+  explicit queue(pool_type&, int = -1) {}
+
+  void push(const T& value) { elements_.push_back(value); }
+  void pop() { elements_.pop_front(); }
+  size_type size() const { return elements_.size(); }
+  bool empty() const { return elements_.empty(); }
+  T& front() { return elements_.front(); }
+  const T& front() const { return elements_.front(); }
+  T& back() { return elements_.back(); }
+  const T& back() const { return elements_.back(); }
+
+ private:
+  deque<T> elements_;
+};
+
+// The same.
+template <class T, unsigned BlockSize = STXXL_DEFAULT_BLOCK_SIZE(T)>
+class stack {
+ public:
+  using value_type = T;
+  using size_type = uint64;
+  using block_type = detail::block_of<BlockSize, T>;
+  using pool_type = read_write_pool<block_type>;
+
+  stack() = default;
+  explicit stack(pool_type&, unsigned_type = 0) {}
+  template <class Container>
+  explicit stack(const std::stack<T, Container>& other) {
+    std::stack<T, Container> reversed, left = other;
+    for (; !left.empty(); left.pop()) reversed.push(left.top());
+    for (; !reversed.empty(); reversed.pop()) push(reversed.top());
+  }
+
+  void push(const T& value) { elements_.push_back(value); }
+  void pop() { elements_.pop_back(); }
+  size_type size() const { return elements_.size(); }
+  bool empty() const { return elements_.empty(); }
+  T& top() { return elements_.back(); }
+  const T& top() const { return elements_.back(); }
+  void set_prefetch_aggr(unsigned_type) {}
+
+ private:
+  deque<T> elements_;
+};
+
+enum stack_externality { external, migrating, internal };
+enum stack_behaviour { normal, grow_shrink, grow_shrink2 };
+
+// All kinds are the same.
+template <class T, stack_externality = external, stack_behaviour = normal,
+          unsigned BlocksPerPage = 4, unsigned BlockSize = STXXL_DEFAULT_BLOCK_SIZE(T),
+          class Internal = std::stack<T>, unsigned_type MigratingSize = 0,
+          class AllocStrategy = STXXL_DEFAULT_ALLOC_STRATEGY, class SizeType = uint64>
+class STACK_GENERATOR {
+ public:
+  using result = stack<T, BlockSize>;
+};
+
+}  // namespace stxxl
