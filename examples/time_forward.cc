@@ -17,11 +17,11 @@ int main() {
   constexpr std::uint32_t kVertices = 1 << 20;
   // Two sorters at a time: one is read while the other is filled.
   const xxl::resources shared({.memory_bytes = 32 << 20, .users = 2});
-  xxl::sorter<Message> now(xxl::by(&Message::to), shared);
+  xxl::sorter now(xxl::by(&Message::to), shared);
   now.push({1, 0});
   std::uint32_t longest = 0;
   for (int round = 0; round < 21; ++round) {
-    xxl::sorter<Message> next(xxl::by(&Message::to), shared);
+    xxl::sorter next(xxl::by(&Message::to), shared);
     const auto keep_longest = [](Message& a, const Message& b) {
       a.length = std::max(a.length, b.length);
     };
