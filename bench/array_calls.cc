@@ -1,4 +1,4 @@
-// Measures the calls on arrays of <xxl/gpu.h>: sort_array and join_arrays.
+// Measures the calls on arrays of <xxl/array.h>: sort_array and join_arrays.
 //
 //     array_calls GB [auto|gpu|cpu]...
 //
@@ -22,7 +22,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "xxl/gpu.h"
+#include "xxl/array.h"
 
 namespace {
 

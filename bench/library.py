@@ -44,7 +44,8 @@ def stxxl(arguments, writer):
                     result = run([arguments.build / "bench" / f"programs_of_{name}", method, record, str(count),
                                   str(arguments.memory), arguments.dir / "stxxl.disk"], arguments.dir)
                     seconds[name].append(result["seconds"])
-                    checksums.add(result["checksum"])
+                    if method != "forward" or name == "xxl":  # STXXL's queue mixes up equal records
+                        checksums.add(result["checksum"])
                     writer.writerow([f"{method} {record}", name, result["seconds"], f"{load:.1f}"])
             if len(checksums) != 1:
                 sys.exit(f"{method} {record}: the outputs differ")

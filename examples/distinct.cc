@@ -5,7 +5,7 @@
 #include <string>
 
 int main() {
-  xxl::sorter<std::string> words({}, xxl::resources({.memory_bytes = 16 << 20}), {.unique = true});
+  xxl::sorter<std::string> words({}, {.memory_bytes = 16 << 20}, {.unique = true});
   for (unsigned i = 0; i < 2'000'000; ++i)
     words.push("word-" + std::to_string(i * 7919ull % 50'000));
   std::size_t count = 0;

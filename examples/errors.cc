@@ -6,8 +6,8 @@
 #include <cstdio>
 
 int main() {
-  const xxl::resources nowhere({.memory_bytes = 8 << 20, .scratch_dirs = {"/no/such/directory"}});
-  xxl::sorter<std::uint64_t> sorter({}, nowhere);
+  xxl::sorter<std::uint64_t> sorter(
+      {}, {.memory_bytes = 8 << 20, .scratch_dirs = {"/no/such/directory"}});
   try {
     for (std::uint64_t i = 0; i < 10'000'000; ++i) sorter.push(i);
     sorter.sort();

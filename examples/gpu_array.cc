@@ -1,5 +1,5 @@
 // Sorts and joins arrays in memory: on GPUs, where there are any that pay, else on all processors.
-#include <xxl/gpu.h>
+#include <xxl/array.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -25,7 +25,7 @@ int main() {
 
   // By station, the hottest ones first; in order of time where they are equal.
   const xxl::array_report sorted =
-      xxl::sort_array(readings, xxl::by(&Reading::station).then(xxl::desc(&Reading::degrees)));
+      xxl::sort_array(readings, xxl::by(&Reading::station, xxl::desc(&Reading::degrees)));
   for (std::size_t i = 1; i < readings.size(); ++i) {
     const Reading &a = readings[i - 1], &b = readings[i];
     if (a.station > b.station) return 1;

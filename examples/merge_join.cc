@@ -18,8 +18,8 @@ struct Order {
 int main() {
   constexpr std::uint64_t kIds = 1'000'003;
   const xxl::resources shared({.memory_bytes = 32 << 20, .users = 2});
-  xxl::sorter<Customer> customers(xxl::by(&Customer::id), shared);
-  xxl::sorter<Order> orders(xxl::by(&Order::customer), shared);
+  xxl::sorter customers(xxl::by(&Customer::id), shared);
+  xxl::sorter orders(xxl::by(&Order::customer), shared);
   std::vector<std::uint64_t> spent(kIds);  // only to check the result
   for (std::uint64_t i = 0; i < 500'000; ++i) customers.push({i * 2654435761u % kIds, 7});
   for (std::uint64_t i = 0; i < 2'000'000; ++i) {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 int main() {
-  xxl::sorter<double> values({}, xxl::resources({.memory_bytes = 16 << 20}), {.repeatable = true});
+  xxl::sorter<double> values({}, {.memory_bytes = 16 << 20}, {.repeatable = true});
   for (int i = 0; i < 3'000'001; ++i) values.push((i * 7919LL % 3'000'001) * 0.5);
   for (std::uint64_t before = values.size() / 2; before > 0; --before) ++values;
   const double median = *values;

@@ -36,7 +36,7 @@ int main() {
   for (std::int32_t i = 0; i < 500'000; ++i) years.push(1900 + i * 7 % 120);
   years.close();
 
-  xxl::sorter<Person, ByAge> people({}, xxl::resources({.memory_bytes = 16 << 20}));
+  xxl::sorter people(ByAge(), {.memory_bytes = 16 << 20});
   std::uint64_t number = 0;
   for (const std::int32_t year : xxl::file_reader<std::int32_t>("years.bin")) {
     people.push({"name " + std::to_string(++number * 7919 % 1000), year});

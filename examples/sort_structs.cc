@@ -11,8 +11,7 @@ struct Edge {
 };
 
 int main() {
-  const xxl::resources resources({.memory_bytes = 16 << 20});
-  xxl::sorter<Edge> edges(xxl::by(&Edge::to).then(xxl::desc(&Edge::weight)), resources);
+  xxl::sorter edges(xxl::by(&Edge::to, xxl::desc(&Edge::weight)), {.memory_bytes = 16 << 20});
   for (std::uint32_t i = 0; i < 5'000'000; ++i) {
     edges.push({.from = i, .to = i * 2654435761u % 100'000, .weight = static_cast<float>(i % 97)});
   }

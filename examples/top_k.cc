@@ -3,15 +3,15 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <functional>
+#include <vector>
 
 int main() {
-  xxl::sorter<std::uint64_t> largest(xxl::order<std::uint64_t>::descending(),
-                                     xxl::resources({.memory_bytes = 16 << 20}), {.limit = 10});
+  xxl::sorter largest(std::greater<std::uint64_t>(), {.memory_bytes = 16 << 20}, {.limit = 10});
   for (std::uint64_t i = 0; i < 4'000'000; ++i) largest.push(i * 0x9e3779b97f4a7c15u >> 20);
-  std::uint64_t count = 0;
-  for (const std::uint64_t number : largest) {
+  const std::vector<std::uint64_t> ten = largest.top(10);
+  for (const std::uint64_t number : ten) {
     std::printf("%llu\n", static_cast<unsigned long long>(number));
-    ++count;
   }
-  return count == 10 ? 0 : 1;
+  return ten.size() == 10 ? 0 : 1;
 }

@@ -15,10 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The modules of each layer with their budgets of lines, lowest layer first. Those of one layer do not
 # know each other.
 LAYERS = (
-    {"include/xxl": 5615},
+    {"include/xxl": 6174},
     {"src/base": 2697},
     {"io": 6515},
-    {"src/columns/files": 830, "src/record": 10370},
+    {"src/columns/files": 830, "src/record": 10372},
     {"src/columns/arrow_module": 4590, "src/sort": 3280},
     {"gpu/device": 1370, "src/run": 3785},
     {"gpu/sort": 2850, "src/merge": 3830},

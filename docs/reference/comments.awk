@@ -67,7 +67,7 @@ body >= 0 {
     printf "/** %s */", paragraph
   }
   unfinished = $0 ~ /^ *(template|requires)/ && $0 !~ /[;}]$/
-  if ($0 ~ /\{$/ && $0 !~ /(class|struct|enum|namespace|union) / ) body = indent_of($0)
+  if ($0 ~ /\{$/ && $0 !~ /(class|struct|enum|namespace|union|public) / ) body = indent_of($0)
 }
 !/^ *}/ && match($0, /  \/\/ /) {
   column = RSTART + 1

@@ -1,7 +1,7 @@
 // Sorters of records of any length: strings, and whatever a program can write as bytes.
 //
 //   xxl::sorter<std::string> words;                          by bytes, as memcmp
-//   xxl::sorter<std::string> words(xxl::order<std::string>::descending(), resources);
+//   xxl::sorter<std::string, std::greater<>> words({}, resources);
 //
 //   struct Person { std::string name; unsigned born; };
 //   struct ByAge {
@@ -12,7 +12,7 @@
 //     }
 //     Person record(std::string_view bytes) const { ... }                    may be left out
 //   };
-//   xxl::sorter<Person, ByAge> people;
+//   xxl::sorter people(ByAge(), resources);
 //
 // A record and its key may have up to 4 GiB together. The memory must hold several of them:
 // Error{no_space} says how much is needed.
@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -35,6 +36,7 @@
 
 #include "xxl/append_key.h"
 #include "xxl/error.h"
+#include "xxl/groups.h"
 #include "xxl/order.h"
 #include "xxl/pulling.h"
 #include "xxl/resources.h"
@@ -49,13 +51,17 @@ class order<std::string> {
  public:
   // Ascending, or descending.
   order() = default;
+  order(std::less<>) {}
+  order(std::less<std::string>) {}
+  order(std::greater<>) : descending_(true) {}
+  order(std::greater<std::string>) : descending_(true) {}
   static order descending() {
     order result;
     result.descending_ = true;
     return result;
   }
   // Whether it is descending.
-  bool is_descending() const { return descending_; }
+  [[nodiscard]] bool is_descending() const { return descending_; }
 
  private:
   bool descending_ = false;
@@ -72,7 +78,10 @@ concept record_format = requires(const F& format, const T& record, std::string& 
 namespace detail {
 
 template <class T, class Order>
-concept of_any_length = std::same_as<Order, order<std::string>> || record_format<Order, T>;
+concept string_order =
+    std::same_as<T, std::string> && std::convertible_to<Order, order<std::string>>;
+template <class T, class Order>
+concept of_any_length = string_order<T, Order> || record_format<Order, T>;
 
 template <class Order>
 concept gives_records = requires(const Order& format, std::string_view bytes) {
@@ -98,17 +107,23 @@ struct PulledRecord<Format> {
 // Equal records come out in the order in which they were pushed.
 template <class T, class Format>
 requires detail::of_any_length<T, Format>
-class sorter<T, Format> {
-  static constexpr bool kIsString = std::same_as<Format, order<std::string>>;
+class sorter<T, Format>
+    : public group_interface<sorter<T, Format>, T, typename detail::PulledRecord<Format>::type> {
+  static constexpr bool kIsString = detail::string_order<T, Format>;
   using RecordCount = detail::SorterBytes::RecordCount;
+  using Grouped = group_interface<sorter, T, typename detail::PulledRecord<Format>::type>;
+  friend Grouped;
 
  public:
   using value_type = typename detail::PulledRecord<Format>::type;  // a pulled record
 
   // Throws what a sorter of fixed-size records throws, and Error{usage} if expected_records is set.
-  explicit sorter(Format format = Format(), const resources& shared = resources(),
-                  sorter_options options = {})
+  template <std::same_as<resources> Shared>
+  explicit sorter(Format format, const Shared& shared, sorter_options options = {})
       : format_(std::move(format)), bytes_(shared, spec(format_, options)) {}
+  // The same with resources of its own.
+  explicit sorter(Format format = Format(), resource_options own = {}, sorter_options options = {})
+      : sorter(std::move(format), resources(std::move(own)), options) {}
 
   // `other` is then empty, as after clear().
   sorter(sorter&& other) noexcept : format_(other.format_), bytes_(std::move(other.bytes_)) {
@@ -147,14 +162,14 @@ class sorter<T, Format> {
     }
   }
   // Records that were pushed.
-  std::uint64_t size() const { return pushed_; }
+  [[nodiscard]] std::uint64_t size() const { return pushed_; }
 
   // No more records follow. Does not wait. Pulling does the same, but empty() does not.
   void sort() { bytes_.end(); }
 
   // There is nothing to pull. While records are pushed: nothing to pull yet. With unique and skip,
   // use sort() first: it throws Error{usage} before.
-  bool empty() {
+  [[nodiscard]] bool empty() {
     if (!bytes_.ended()) return detail::gives_nothing(pushed_, bytes_.options());
     if (!has_record_) load();
     return !has_record_;
@@ -177,30 +192,10 @@ class sorter<T, Format> {
     return *this;
   }
   // The key of the next record.
-  std::string_view key() const {
+  [[nodiscard]] std::string_view key() const {
     need();
     if constexpr (kIsString) return current_;
     return current_.substr(sizeof(RecordCount), key_bytes());
-  }
-
-  // The next group of records with equal keys as one. `sum` is its first record, and fold(sum,
-  // next) was called with the others in order, where `next` is what operator* gives. False at the
-  // end. If `fold` throws, the rest of its group is lost. The sorter can then only be rewound,
-  // cleared or destroyed.
-  template <class Fold>
-  bool pull_reduced(value_type& sum, Fold&& fold) {
-    sort();
-    if (empty()) return false;
-    sum = **this;
-    key_ = key();
-    try {
-      while (++*this, !empty() && key() == key_) fold(sum, **this);
-    } catch (...) {
-      forget();
-      bytes_.lose_group();
-      throw;
-    }
-    return true;
   }
 
   // Pulls from the start again. Throws Error{usage} unless options.repeatable.
@@ -210,7 +205,7 @@ class sorter<T, Format> {
   }
   // How the records were sorted, and on which device (plan.device). Throws Error{usage} until the
   // last record was pulled.
-  const SortReport& report() const { return bytes_.report(); }
+  [[nodiscard]] const SortReport& report() const { return bytes_.report(); }
   // Removes all records. The sorter can be filled again.
   void clear() noexcept {
     forget();
@@ -232,7 +227,7 @@ class sorter<T, Format> {
     detail::SorterSpec spec{.length = detail::RecordLength::any_with_key, .options = options};
     if constexpr (kIsString) {
       spec.length = detail::RecordLength::any;
-      spec.descending = format.is_descending();
+      spec.descending = order<std::string>(format).is_descending();
     }
     return spec;
   }
@@ -296,6 +291,12 @@ class sorter<T, Format> {
       bytes -= some;
     }
     return true;
+  }
+  const std::string& group_key() { return key_ = key(); }
+  bool is_of_group(std::string_view of_group) const { return key() == of_group; }
+  void lose_group() {
+    forget();
+    bytes_.lose_group();
   }
   void forget() {
     has_record_ = false;

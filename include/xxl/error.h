@@ -47,11 +47,11 @@ class XXL_API Error : public std::runtime_error {
         Operation operation = Operation::other);
 
   // The arguments of the constructor.
-  ErrorCode code() const { return code_; }
-  int sys_errno() const { return sys_errno_; }
-  Operation operation() const { return operation_; }
-  const std::string& path() const { return path_; }
-  std::uint64_t offset() const { return offset_; }
+  [[nodiscard]] ErrorCode code() const { return code_; }
+  [[nodiscard]] int sys_errno() const { return sys_errno_; }
+  [[nodiscard]] Operation operation() const { return operation_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
 
  private:
   ErrorCode code_;

@@ -132,7 +132,7 @@ class file_reader : public pull_interface<file_reader<T>, T> {
 
   // In records. No value for pipes, compressed files, and files that claim to be empty, as in
   // /proc.
-  std::optional<std::uint64_t> size() const {
+  [[nodiscard]] std::optional<std::uint64_t> size() const {
     const auto bytes = core_.size();
     return bytes ? std::optional(*bytes / sizeof(T)) : std::nullopt;
   }
@@ -171,7 +171,7 @@ class file_writer {
     room_.put_all(records.data(), records.size_bytes(), [this] { return core_.room(); });
   }
   // Number of records so far.
-  std::uint64_t size() const { return room_.filled() / sizeof(T); }
+  [[nodiscard]] std::uint64_t size() const { return room_.filled() / sizeof(T); }
 
   // Completes the file: it gets its name, on stable storage. After that every call except size()
   // throws Error{usage}.

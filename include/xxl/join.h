@@ -134,7 +134,7 @@ struct JoinReport : Measurements {
 // The plan of join_files. Throws Error for bad options, missing files, a file without a whole
 // number of records, and too little memory. Writes nothing, except for an unnamed file in a scratch
 // directory that measures the speed of its disk.
-XXL_API JoinPlan plan_join(const JoinJob& job);
+[[nodiscard]] XXL_API JoinPlan plan_join(const JoinJob& job);
 
 // Joins. When it returns, the output is complete, checked and in place. When it throws Error, the
 // output does not exist or is unchanged. The exceptions are those of sort_files. Lines are compared

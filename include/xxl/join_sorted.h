@@ -300,7 +300,7 @@ class join_range {
 
   // One by one: for (; !joined.empty(); ++joined) use(*joined). Valid until the next one. At the
   // end a step has no records.
-  bool empty() {
+  [[nodiscard]] bool empty() {
     load();
     return now_.r.empty() && now_.s.empty();
   }
@@ -446,8 +446,8 @@ class join_range {
 // kind of join needs that. `key_of_r`, `key_of_s`: members or functions that give the key of a
 // record. `less` orders keys of both sides (std::greater<> for descending ones).
 template <class SourceR, class SourceS, class KeyR, class KeyS, class Less = detail::KeyLess>
-auto join(SourceR& r, SourceS& s, KeyR key_of_r, KeyS key_of_s, join_options options = {},
-          Less less = {}) {
+[[nodiscard]] auto join(SourceR& r, SourceS& s, KeyR key_of_r, KeyS key_of_s,
+                        join_options options = {}, Less less = {}) {
   auto source_r = detail::join_source(r);
   auto source_s = detail::join_source(s);
   return join_range<decltype(source_r), decltype(source_s), KeyR, KeyS, Less>(

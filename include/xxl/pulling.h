@@ -52,7 +52,7 @@ class pull_interface {
 
   // One by one: for (; !s.empty(); ++s) use(*s). A record is valid until the next one. At the end,
   // everything except empty() throws Error{usage}.
-  bool empty() {
+  [[nodiscard]] bool empty() {
     if (first_ == last_) load();
     return first_ == last_;
   }
@@ -63,7 +63,7 @@ class pull_interface {
     return static_cast<Self&>(*this);
   }
   // The next records, usually several thousand. Empty at the end. Valid until the next call.
-  std::span<const T> pull() {
+  [[nodiscard]] std::span<const T> pull() {
     if (first_ == last_) load();
     return {std::exchange(first_, last_), last_};
   }

@@ -57,9 +57,10 @@ class resources {
   // is too small. A missing scratch directory is an error at its first use.
   XXL_API explicit resources(resource_options options = {});
 
-  const resource_options& options() const { return options_; }  // with defaults filled in
+  // With defaults filled in.
+  [[nodiscard]] const resource_options& options() const { return options_; }
   // The memory not given to users.
-  XXL_API std::uint64_t free_memory_bytes() const;
+  [[nodiscard]] XXL_API std::uint64_t free_memory_bytes() const;
   // For the library.
   const std::shared_ptr<detail::SharedResources>& shared() const { return shared_; }
 

@@ -123,7 +123,7 @@ struct OrderCheck {
 
 // The plan of sort_files. Throws Error for bad options, missing files, a file without a whole
 // number of records, and too little memory. Writes nothing.
-XXL_API SortPlan plan_sort(const SortJob& job);
+[[nodiscard]] XXL_API SortPlan plan_sort(const SortJob& job);
 
 // Sorts. When it returns, the output is complete, checked and in place. When it throws Error, the
 // output does not exist or is unchanged. Exceptions are streams, and a file written in place (see
@@ -136,6 +136,6 @@ XXL_API SortReport sort_files(const SortJob& job);
 XXL_API SortReport sort_files(const SortJob& job, const resources& shared);
 
 // Checks whether the one file of job.inputs is in order. Writes nothing. Throws Error.
-XXL_API OrderCheck check_order(const SortJob& job);
+[[nodiscard]] XXL_API OrderCheck check_order(const SortJob& job);
 
 }  // namespace xxl

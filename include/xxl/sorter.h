@@ -1,6 +1,6 @@
 // Sorts any number of records of a program: push, sort, pull.
 //
-//   xxl::sorter<Edge> edges(xxl::by(&Edge::to).then(&Edge::from), resources);
+//   xxl::sorter edges(xxl::by(&Edge::to, xxl::desc(&Edge::weight)), {.memory_bytes = 1 << 30});
 //   while (more()) edges.push(make_edge());
 //   edges.sort();
 //   for (const Edge& edge : edges) use(edge);
@@ -9,6 +9,7 @@
 // standard template library for XXL data sets" (2008), section 3.4 (streams), for the interface.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,7 @@
 #include "xxl/any_length.h"
 #include "xxl/comparator.h"
 #include "xxl/error.h"
+#include "xxl/groups.h"
 #include "xxl/is_record.h"
 #include "xxl/order.h"
 #include "xxl/pulling.h"
@@ -33,23 +35,34 @@ namespace xxl {
 //
 // Order: order<T> (xxl/order.h), which sorts by radix, or any comparator. A comparator is a strict
 // weak order, is called by many threads at once, and must not throw. std::less and std::greater of
-// numbers are replaced by order<T>.
+// numbers are replaced by order<T>. T and Order can be left out if a comparator is a lambda or
+// function that names the type: xxl::sorter s([](const Row& a, const Row& b) { ... }).
 //
 // All members except clear() may throw Error. The next call throws what failed in the background,
 // for example Error{io} for a full disk.
 template <class T, class Order>
-class sorter : public pull_interface<sorter<T, Order>, T> {
+class sorter : public pull_interface<sorter<T, Order>, T>,
+               public group_interface<sorter<T, Order>, T> {
   using Pulled = pull_interface<sorter<T, Order>, T>;
   friend Pulled;
+  friend group_interface<sorter<T, Order>, T>;
 
-  static_assert(is_record_v<T>, "records are written to disk as their bytes: see xxl::is_record");
+  static_assert(is_record_v<T>,
+                "records are written to disk as their bytes, so copying one must copy its bytes: "
+                "see xxl::is_record, or give a format as in xxl/any_length.h");
+  static_assert(std::is_invocable_r_v<bool, const Order&, const T&, const T&>,
+                "an order is xxl::by(...), or a comparator with bool operator()(const T&, const "
+                "T&) const");
 
  public:
   // Equal records come out in the order in which they were pushed.
   // Throws Error{no_space} if `shared` has less free memory than wanted, or too little to sort.
-  explicit sorter(Order by = Order(), const resources& shared = resources(),
-                  sorter_options options = {})
+  template <std::same_as<resources> Shared>
+  explicit sorter(Order by, const Shared& shared, sorter_options options = {})
       : order_(std::move(by)), bytes_(shared, spec(order_, options)) {}
+  // The same with resources of its own.
+  explicit sorter(Order by = Order(), resource_options own = {}, sorter_options options = {})
+      : sorter(std::move(by), resources(std::move(own)), options) {}
 
   // `other` is then empty, as after clear().
   sorter(sorter&& other) noexcept
@@ -69,39 +82,20 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
   }
   void push(std::span<const T> records) { bytes_.put_all(records.data(), records.size_bytes()); }
   // Number of pushed records.
-  std::uint64_t size() const { return bytes_.pushed() / sizeof(T); }
+  [[nodiscard]] std::uint64_t size() const { return bytes_.pushed() / sizeof(T); }
 
   // Ends the input. Does not wait. Pulling does the same, but empty() does not.
   void sort() { bytes_.end(); }
 
   // Whether there is nothing to pull. While records are pushed: nothing to pull yet. With unique
   // and skip, use sort() first: it throws Error{usage} before.
-  bool empty() {
+  [[nodiscard]] bool empty() {
     return bytes_.ended() ? Pulled::empty() : detail::gives_nothing(size(), bytes_.options());
   }
   // The remaining records, as an input range.
   typename Pulled::iterator begin() {
     sort();
     return Pulled::begin();
-  }
-
-  // The next group of records with equal keys as one. `sum` is its first record, and fold(sum,
-  // next) was called with the others in order. False at the end. If `fold` throws, the rest of its
-  // group is lost. The sorter can then only be rewound, cleared or destroyed.
-  template <class Fold>
-  bool pull_reduced(T& sum, Fold&& fold) {
-    sort();
-    if (this->empty()) return false;
-    sum = **this;
-    const T key = sum;
-    try {
-      while (++*this, !this->empty() && has_equal_key(key, **this)) fold(sum, **this);
-    } catch (...) {
-      this->forget();
-      bytes_.lose_group();
-      throw;
-    }
-    return true;
   }
 
   // Pulls from the start again. Throws Error{usage} unless options.repeatable.
@@ -111,7 +105,7 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
   }
   // How the records were sorted, and on which device (plan.device). Throws Error{usage} until the
   // last record was pulled.
-  const SortReport& report() const { return bytes_.report(); }
+  [[nodiscard]] const SortReport& report() const { return bytes_.report(); }
   // Removes all records. The sorter can be filled again.
   void clear() noexcept {
     this->forget();
@@ -120,32 +114,56 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
 
  private:
   using Keyed = order<T>;
-  static constexpr bool kHasKey =
+  static constexpr bool kIsKeyed =
       std::is_same_v<Order, Keyed> ||
       (detail::is_number<T> &&
        (std::is_same_v<Order, std::less<>> || std::is_same_v<Order, std::less<T>> ||
         std::is_same_v<Order, std::greater<>> || std::is_same_v<Order, std::greater<T>>));
 
+  // Records with a large alignment are sorted by keys only.
+  static constexpr bool kHasLess =
+      !detail::is_key<T> && detail::has_less<T> && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+  template <class Compare>
+  using Compared = detail::ComparedOrder<T, Compare>;
+
   static detail::SorterSpec spec(const Order& by, const sorter_options& options) {
     detail::SorterSpec spec{.options = options, .record_bytes = sizeof(T)};
-    if constexpr (kHasKey) {
-      spec.key = Keyed(by).parts();
+    if constexpr (kIsKeyed) {
+      const Keyed& keyed = by;
+      if constexpr (kHasLess) {
+        if (!keyed.has_key()) spec.order = std::make_shared<Compared<std::less<T>>>(std::less<T>());
+      }
+      if (spec.order == nullptr) spec.key = keyed.parts();
     } else {
-      spec.order = std::make_shared<detail::ComparedOrder<T, Order>>(by);
+      spec.order = std::make_shared<Compared<Order>>(by);
     }
     return spec;
   }
-  bool has_equal_key(const T& a, const T& b) const {
-    if constexpr (kHasKey) {
-      return Keyed(order_).equal(a, b);
+  T group_key() { return **this; }
+  bool is_of_group(const T& key) {
+    if constexpr (kIsKeyed) {
+      const Keyed& keyed = order_;
+      return keyed.equal(key, **this);
     } else {
-      return !order_(a, b) && !order_(b, a);
+      return !order_(key, **this) && !order_(**this, key);
     }
+  }
+  void lose_group() {
+    this->forget();
+    bytes_.lose_group();
   }
   std::span<const std::byte> next_block() { return bytes_.next(); }
 
   Order order_;
   detail::SorterBytes bytes_;
 };
+
+// From the order: the type of its records.
+template <class Order, std::same_as<resources> Shared>
+sorter(Order, const Shared&, sorter_options = {}) -> sorter<detail::OrderedType<Order>, Order>;
+// The same.
+template <class Order>
+sorter(Order, resource_options = {}, sorter_options = {})
+    -> sorter<detail::OrderedType<Order>, Order>;
 
 }  // namespace xxl

@@ -19,7 +19,7 @@
 #include "choices.h"
 #include "means.h"
 #include "text.h"
-#include "xxl/gpu.h"
+#include "xxl/array.h"
 
 namespace xxl::python {
 namespace {

@@ -5,7 +5,7 @@
 
 namespace xxl::python {
 
-void bind_arrays(nanobind::module_& m);   // xxl/gpu.h
+void bind_arrays(nanobind::module_& m);   // xxl/array.h
 void bind_columns(nanobind::module_& m);  // xxl/columns.h
 void bind_files(nanobind::module_& m);    // xxl/sort.h, xxl/join.h
 

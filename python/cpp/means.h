@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "xxl/gpu.h"
+#include "xxl/array.h"
 #include "xxl/resources.h"
 
 namespace xxl::python {

@@ -1,4 +1,4 @@
-// The GPUs that calls on arrays use (xxl/gpu.h).
+// The GPUs that calls on arrays use (xxl/array.h).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "gpu/device/device.h"
 #include "gpu/find/find_gpus.h"
-#include "xxl/gpu.h"
+#include "xxl/array.h"
 
 namespace xxl::detail {
 

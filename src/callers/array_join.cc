@@ -1,4 +1,4 @@
-// Joins of arrays (xxl/gpu.h): pairs of places.
+// Joins of arrays (xxl/array.h): pairs of places.
 //
 // Records stay where they are. What is sorted are *entries*, the words of a record's key
 // (record/key_layout.h) and its place in the array:
@@ -35,7 +35,7 @@
 #include "job/phase_meter.h"
 #include "join/join_kind.h"
 #include "join/output_layout.h"
-#include "xxl/gpu.h"
+#include "xxl/array.h"
 
 namespace xxl::detail {
 namespace {

@@ -1,4 +1,4 @@
-// Sorters of arrays (xxl/gpu.h).
+// Sorters of arrays (xxl/array.h).
 #include <chrono>
 #include <functional>
 #include <string>
@@ -10,7 +10,7 @@
 #include "callers/key_fields.h"
 #include "gpu/cuda/cuda_device.h"
 #include "job/phase_meter.h"
-#include "xxl/gpu.h"
+#include "xxl/array.h"
 
 namespace xxl::detail {
 namespace {

@@ -21,7 +21,7 @@ class ArraySorting {
       : layout_(layout), gpus_(gpus), threads_(threads), cpu_(layout, threads) {}
 
   // Sorts `from` into `to`, which may be the same memory. Says in `report` who did it. Throws as
-  // array_sorter (xxl/gpu.h).
+  // array_sorter (xxl/array.h).
   void sort(std::span<const std::byte> from, std::span<std::byte> to, array_report& report);
 
  private:

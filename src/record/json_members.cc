@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "base/memory_name.h"
 #include "base/units.h"
 #include "record/digits.h"
 
@@ -252,7 +253,8 @@ std::optional<std::string> JsonMembers::read(std::string_view text, FieldSpan* f
   std::fill_n(fields, count_, FieldSpan{});
   if (text.size() > most_bytes_) {
     return "the line has " + format_bytes(text.size()) + ", more than the " +
-           format_bytes(most_bytes_) + " of a line of JSON, a part of -S: give more";
+           format_bytes(most_bytes_) + " of a line of JSON, a part of " + memory_name() +
+           ": give more";
   }
   thread_local JsonRoom room;
   if (room.text.capacity() > 2 * kKeptBytes && text.size() <= kKeptBytes) room = JsonRoom();

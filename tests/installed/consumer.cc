@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <xxl/gpu.h>
+#include <xxl/array.h>
 #include <xxl/join.h>
 #include <xxl/sort.h>
 #include <xxl/sorter.h>

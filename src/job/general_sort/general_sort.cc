@@ -175,7 +175,7 @@ void GeneralSorting::check_shared_tables() const {
   const std::uint64_t merged =
       of_merge / geometry.block_bytes * (sizeof(GeneralBlock) + kMergedBlockBytes);
   if (std::max(own, merged) > geometry.table_bytes)
-    throw Error(ErrorCode::no_space, kTooManyTables);
+    throw Error(ErrorCode::no_space, too_many_tables());
 }
 
 void GeneralSorting::open() {
@@ -345,7 +345,7 @@ void GeneralSorting::merge_shared(BlockMemory& blocks) {
   begin_output(merge.bytes);
   const std::uint64_t bytes = cell_bytes(merge.records, merge.bytes, memory_);
   if (!merges_by_cells(sources_, merge.bytes / bytes, memory_.geometry().table_bytes)) {
-    throw Error(ErrorCode::no_space, kTooManyTables);
+    throw Error(ErrorCode::no_space, too_many_tables());
   }
   merge_cells(bytes, blocks, merge.range);
   destination_.text().finish();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "base/memory_name.h"
 #include "io/io_queue.h"
 #include "merge/general_cells.h"
 #include "merge/merge_source.h"
@@ -37,8 +38,10 @@ struct SharedMerge {
   std::uint64_t bytes = 0;           // of the records, about
 };
 
-inline constexpr const char* kTooManyTables =
-    "the tables of so many runs take more memory than -S leaves: give twice as much";
+inline std::string too_many_tables() {
+  return "the tables of so many runs take more memory than " + memory_name() +
+         " leaves: give twice as much";
+}
 
 class SharedJob {
  public:

@@ -384,7 +384,7 @@ void GeneralJoining::join_shared(BlockMemory& blocks) {
   give_back_free_memory();
   const std::uint64_t of_cell = cell_bytes(merge.records, merge.bytes, memory());
   if (!merges_by_cells(merge.sources, merge.bytes / of_cell, table_bytes())) {
-    throw Error(ErrorCode::no_space, kTooManyTables);
+    throw Error(ErrorCode::no_space, too_many_tables());
   }
   join_cells(std::move(merge.sources), of_cell, blocks, merge.range);
   if (output_ != nullptr) output_->finish();

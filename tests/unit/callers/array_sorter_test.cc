@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "callers/array_test_support.h"
-#include "xxl/gpu.h"
+#include "xxl/array.h"
 
 namespace xxl {
 namespace {

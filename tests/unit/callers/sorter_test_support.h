@@ -41,7 +41,7 @@ auto pull_all(Sorter& sorter) {
 template <class Stream>
 auto read_all(Stream& stream) {
   std::vector<typename Stream::value_type> all;
-  for (; !stream.empty(); ++stream) all.push_back(*stream);
+  for (; !stream.empty(); ++stream) all.emplace_back(*stream);
   return all;
 }
 

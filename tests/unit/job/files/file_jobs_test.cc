@@ -208,7 +208,7 @@ TEST_F(FileJobs, PlanAndCheckTellBeforeAnythingIsWritten) {
   EXPECT_EQ(check.record, 1);
   EXPECT_EQ(check.text, "a");
   job.inputs.push_back("more");
-  EXPECT_EQ(message_of([&] { check_order(job); }),
+  EXPECT_EQ(message_of([&] { (void)check_order(job); }),
             "check_order takes one input, and no merge_only, skip, limit, count, aggregates or "
             "group");
   EXPECT_EQ(read(path("output")), "");
