@@ -15,10 +15,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "xxl/std_parts.h"
 
 namespace xxl {
 

@@ -11,8 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -25,6 +23,7 @@
 #include "xxl/pulling.h"
 #include "xxl/resources.h"
 #include "xxl/sorter_core.h"
+#include "xxl/std_parts.h"
 
 namespace xxl {
 
@@ -110,7 +109,7 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
     bytes_.rewind();
   }
   // How the records were sorted, and on which device (plan.device). Throws Error{usage} until the
-  // last record was pulled.
+  // last record was pulled. SortReport is defined in <xxl/sort.h>.
   const SortReport& report() const { return bytes_.report(); }
   // Removes all records. The sorter can be filled again.
   void clear() noexcept {
@@ -131,7 +130,7 @@ class sorter : public pull_interface<sorter<T, Order>, T> {
     if constexpr (kHasKey) {
       spec.key = Keyed(by).parts();
     } else {
-      spec.order = std::make_shared<detail::ComparedOrder<T, Order>>(by);
+      spec.order = detail::OwnOrder(new detail::ComparedOrder<T, Order>(by));
     }
     return spec;
   }

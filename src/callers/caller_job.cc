@@ -17,7 +17,7 @@ CallerJob::CallerJob(const resources& shared, std::uint64_t memory_bytes, std::s
       grant_(shared, memory_bytes),
       sort_(make(grant_, inputs_, output_, stop_.get_token())),
       small_(inputs == 1 ? sort_->small_sort() : nullptr) {
-  on_stop_.set(shared.options().stop, [this] { stop(); });
+  on_stop_.set(shared.shared()->stop(), [this] { stop(); });
 }
 
 CallerJob::~CallerJob() {
