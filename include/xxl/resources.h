@@ -53,8 +53,8 @@ class SharedResources;
 // A handle: copies share the same resources. Any thread may call all members.
 class resources {
  public:
-  // Throws Error{usage} for 0 users, or a GPU named twice. A user throws if its part of the memory
-  // is too small. A missing scratch directory is an error at its first use.
+  // Throws Error{usage} for 0 users, or a GPU named twice, and Error{io} for a scratch directory in
+  // which no file can be made. A user throws if its part of the memory is too small.
   XXL_API explicit resources(resource_options options = {});
 
   XXL_API resources(const resources& other) noexcept;             // the same resources

@@ -3,12 +3,14 @@
 #include <any>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "callers/shared_resources.h"
 #include "gpu/find/find_gpus.h"
+#include "io/file.h"
 #include "job/job_defaults.h"
 
 namespace xxl {
@@ -85,6 +87,9 @@ JobMeans Grant::means() const {
 resources::resources(resource_options options) {
   if (options.users == 0) throw Error(ErrorCode::usage, "resource_options::users is 0");
   gpu::check_gpu_list(options.gpus, "resource_options::gpus");
+  for (const std::string& directory : options.scratch_dirs) {
+    static_cast<void>(io::File::create_unnamed(directory));
+  }
   FileJob defaults;
   defaults.memory_bytes = options.memory_bytes;
   defaults.scratch_dirs = std::move(options.scratch_dirs);
