@@ -16,6 +16,7 @@
 #include "xxl/order.h"
 #include "xxl/resources.h"
 #include "xxl/room.h"
+#include "xxl/stop_signal.h"
 
 namespace xxl {
 
@@ -32,6 +33,8 @@ struct sorter_options {
   // The number to plan for, if known. Any number may be pushed. For fixed-size records only.
   std::uint64_t expected_records = 0;
   Progress* progress = nullptr;  // updated while running; owned by the caller; may be null
+  // Stops this sorter only, like resource_options::stop. For good: a new sorter is needed then.
+  stop_signal stop = {};
 };
 
 template <class T, class Order = order<T>>

@@ -69,7 +69,7 @@ class SorterCore::Job : public CallerJob {
               if (spec.any_length == nullptr) return sort_of_records(job, order);
               return spec.any_length->make(job, shared.shared()->job);
             },
-            "a sorter"),
+            "a sorter", token_of(spec.options.stop)),
         repeatable_(spec.options.repeatable),
         order_(std::move(order)) {}
 
