@@ -5,15 +5,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <utility>
+
+#include "xxl/export.h"
 
 namespace xxl::detail {
 
 // Immutable. Many threads use it at once. Records lie in arrays aligned for their type.
 //
 // A comparator that is not a strict weak order may give any order and lose records, which the
-// engine notices. Nothing here leaves its arrays for it, as std::sort would.
+// engine notices. Nothing here leaves its arrays for it, as std::sort would. One that throws is
+// such a comparator from then on, and its first exception is kept for the caller.
 class RecordOrder {
  public:
   virtual ~RecordOrder() = default;
@@ -36,8 +40,19 @@ class RecordOrder {
   // False if the result is not sorted stably. The records are then in any order.
   virtual bool settle(std::byte* records, std::size_t count, std::size_t offset, std::size_t bytes,
                       std::byte* spare) const = 0;
-  // A copy, owned by the caller.
+  // A copy, owned by the caller, without an exception.
   virtual RecordOrder* clone() const = 0;
+
+  // Throws what the comparator threw first, if it did.
+  void rethrow() const;
+
+ protected:
+  // Called while the exception is handled.
+  XXL_API void keep_exception() const noexcept;
+  XXL_API bool has_thrown() const noexcept;
+
+ private:
+  mutable std::exception_ptr exception_;
 };
 
 // An order, or none, with copies of their own.
@@ -144,11 +159,13 @@ class ComparedOrder final : public RecordOrder {
   }
 
   void sort(std::byte* records, std::size_t count, std::byte* spare) const override {
+    if (has_thrown()) return;
     merge_sort(reinterpret_cast<T*>(records), count, reinterpret_cast<T*>(spare), false,
                [this](const T& a, const T& b) { return less(a, b); });
   }
 
   void sort(const std::byte** records, std::size_t count, const std::byte** spare) const override {
+    if (has_thrown()) return;
     merge_sort(records, count, spare, false,
                [this](const std::byte* a, const std::byte* b) { return less(at(a), at(b)); });
   }
@@ -229,8 +246,18 @@ class ComparedOrder final : public RecordOrder {
  private:
   static const T& at(const std::byte* record) { return *reinterpret_cast<const T*>(record); }
 
+  // False if the comparator throws.
   bool less(const T& a, const T& b) const {
-    return less_(a, b);
+    if constexpr (noexcept(less_(a, b))) {
+      return less_(a, b);
+    } else {
+      try {
+        return less_(a, b);
+      } catch (...) {
+        keep_exception();
+        return false;
+      }
+    }
   }
   // Splitters before `low` are not above the record. Those from `low` on are.
   std::uint16_t place_at(const T& record, const T* low, const T* all) const {

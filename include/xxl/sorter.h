@@ -31,8 +31,8 @@ namespace xxl {
 // exception a sorter can only be destroyed or cleared. Its scratch space is then gone.
 //
 // Order: order<T> (xxl/order.h), which sorts by radix, or any comparator. A comparator is a strict
-// weak order, is called by many threads at once, and must not throw. std::less and std::greater of
-// numbers are replaced by order<T>.
+// weak order, and is called by many threads at once. What it throws is thrown by the next call.
+// std::less and std::greater of numbers are replaced by order<T>.
 //
 // All members except clear() may throw Error. The next call throws what failed in the background,
 // for example Error{io} for a full disk.

@@ -73,6 +73,20 @@ class SorterCore::Job : public CallerJob {
         repeatable_(spec.options.repeatable),
         order_(std::move(order)) {}
 
+  // What the comparator threw, on any thread, comes before what follows from it.
+  template <class Action>
+  auto do_or_rethrow(Action action) {
+    if (order_ == nullptr) return action();
+    try {
+      const auto result = action();
+      order_->rethrow();
+      return result;
+    } catch (const Error&) {
+      order_->rethrow();
+      throw;
+    }
+  }
+
   void rewind() {
     if (!repeatable_) {
       throw Error(ErrorCode::usage, "a sorter is rewound only with sorter_options::repeatable");
@@ -93,13 +107,13 @@ SorterCore::~SorterCore() {
   leave_to_parent(job);
 }
 std::span<std::byte> SorterCore::room() {
-  return job_->room();
+  return job_->do_or_rethrow([this] { return job_->room(); });
 }
 void SorterCore::end(std::size_t bytes) {
   job_->end(bytes);
 }
 std::span<const std::byte> SorterCore::next() {
-  return job_->next();
+  return job_->do_or_rethrow([this] { return job_->next(); });
 }
 void SorterCore::rewind() {
   job_->rewind();
