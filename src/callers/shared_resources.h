@@ -6,6 +6,9 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "io/io_queue.h"
 #include "job/job.h"
@@ -27,6 +30,8 @@ class SharedResources {
   explicit SharedResources(resource_options options);
 
   const resource_options& options() const { return options_; }
+  // For the command line, which looks at directories only when it uses them. Before all users.
+  void set_scratch_dirs(std::vector<std::string> dirs) { options_.scratch_dirs = std::move(dirs); }
   // Of options().stop.
   const std::stop_token& stop() const { return stop_; }
   // One more handle (xxl::resources). The last one deletes this.
@@ -56,7 +61,7 @@ class SharedResources {
   SharedJob* job = nullptr;              // if set, jobs of records of any length are part of it
 
  private:
-  const resource_options options_;
+  resource_options options_;
   const std::stop_token stop_;
   std::atomic<unsigned> handles_ = 1;
   mutable std::mutex mutex_;
