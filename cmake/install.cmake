@@ -11,7 +11,11 @@ endif()
 target_compile_features(xxl PUBLIC cxx_std_20)
 
 # One file of targets for each component, which xxlConfig.cmake finds by their names.
-install(TARGETS xxl EXPORT xxl_static ARCHIVE ${XXL_LIBRARY_PART})
+set(XXL_STATIC_TARGETS xxl xxl_cpu)
+if(XXL_HAS_CUDA)
+  list(APPEND XXL_STATIC_TARGETS xxl_no_gpu)
+endif()
+install(TARGETS ${XXL_STATIC_TARGETS} EXPORT xxl_static ARCHIVE ${XXL_LIBRARY_PART})
 install(EXPORT xxl_static NAMESPACE xxl:: DESTINATION "${XXL_CMAKE_DIR}" ${XXL_LIBRARY_PART})
 # A build folder is a package as well, with the inner headers: the Python package is linked with it.
 export(EXPORT xxl_static NAMESPACE xxl:: FILE "${CMAKE_BINARY_DIR}/xxl_static.cmake")

@@ -20,14 +20,10 @@
 // Sources: see xxl/sorter.h. The engine is the one for lines.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <iterator>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +37,7 @@
 #include "xxl/pulling.h"
 #include "xxl/resources.h"
 #include "xxl/sorter_core.h"
+#include "xxl/std_parts.h"
 
 namespace xxl {
 
@@ -204,7 +201,7 @@ class sorter<T, Format>
     bytes_.rewind();
   }
   // How the records were sorted, and on which device (plan.device). Throws Error{usage} until the
-  // last record was pulled.
+  // last record was pulled. SortReport is defined in <xxl/sort.h>.
   [[nodiscard]] const SortReport& report() const { return bytes_.report(); }
   // Removes all records. The sorter can be filled again.
   void clear() noexcept {
@@ -225,6 +222,7 @@ class sorter<T, Format>
  private:
   static detail::SorterSpec spec(const Format& format, const sorter_options& options) {
     detail::SorterSpec spec{.length = detail::RecordLength::any_with_key, .options = options};
+    spec.any_length = &detail::any_length_engine();
     if constexpr (kIsString) {
       spec.length = detail::RecordLength::any;
       spec.descending = order<std::string>(format).is_descending();
@@ -232,7 +230,7 @@ class sorter<T, Format>
     return spec;
   }
   static RecordCount count_of(std::size_t bytes) {
-    if (bytes > std::numeric_limits<RecordCount>::max()) {
+    if (bytes > ~RecordCount{0}) {
       throw Error(ErrorCode::usage, "a record of a sorter takes at most 4 GiB with its key");
     }
     return static_cast<RecordCount>(bytes);
@@ -284,7 +282,7 @@ class sorter<T, Format>
         block_ = bytes_.next();
         if (block_.empty()) return false;
       }
-      const std::size_t some = std::min(bytes, block_.size());
+      const std::size_t some = bytes < block_.size() ? bytes : block_.size();
       std::memcpy(to, block_.data(), some);
       block_ = block_.subspan(some);
       to += some;

@@ -2,19 +2,22 @@
 // that comparisons are inlined into the loops that make them.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <utility>
+
+#include "xxl/export.h"
 
 namespace xxl::detail {
 
 // Immutable. Many threads use it at once. Records lie in arrays aligned for their type.
 //
 // A comparator that is not a strict weak order may give any order and lose records, which the
-// engine notices. Nothing here leaves its arrays for it, as std::sort would.
+// engine notices. Nothing here leaves its arrays for it, as std::sort would. One that throws is
+// such a comparator from then on, and its first exception is kept for the caller.
 class RecordOrder {
  public:
   virtual ~RecordOrder() = default;
@@ -37,6 +40,39 @@ class RecordOrder {
   // False if the result is not sorted stably. The records are then in any order.
   virtual bool settle(std::byte* records, std::size_t count, std::size_t offset, std::size_t bytes,
                       std::byte* spare) const = 0;
+  // A copy, owned by the caller, without an exception.
+  virtual RecordOrder* clone() const = 0;
+
+  // Throws what the comparator threw first, if it did.
+  void rethrow() const;
+
+ protected:
+  // Called while the exception is handled.
+  XXL_API void keep_exception() const noexcept;
+  XXL_API bool has_thrown() const noexcept;
+
+ private:
+  mutable std::exception_ptr exception_;
+};
+
+// An order, or none, with copies of their own.
+class OwnOrder {
+ public:
+  OwnOrder() = default;
+  explicit OwnOrder(const RecordOrder* owned) : order_(owned) {}
+  OwnOrder(const OwnOrder& other) : order_(other.order_ ? other.order_->clone() : nullptr) {}
+  OwnOrder(OwnOrder&& other) noexcept : order_(std::exchange(other.order_, nullptr)) {}
+  OwnOrder& operator=(OwnOrder other) noexcept {
+    std::swap(order_, other.order_);
+    return *this;
+  }
+  ~OwnOrder() { delete order_; }
+
+  // Null if there is none.
+  const RecordOrder* get() const { return order_; }
+
+ private:
+  const RecordOrder* order_ = nullptr;
 };
 
 // Merges the sorted halves of source[0, count) into `target`, from both ends at once and without
@@ -118,17 +154,20 @@ class ComparedOrder final : public RecordOrder {
   explicit ComparedOrder(Compare less) : less_(std::move(less)) {}
 
   int compare(const std::byte* a, const std::byte* b) const override {
-    if (less_(at(a), at(b))) return -1;
-    return less_(at(b), at(a)) ? 1 : 0;
+    if (less(at(a), at(b))) return -1;
+    return less(at(b), at(a)) ? 1 : 0;
   }
 
   void sort(std::byte* records, std::size_t count, std::byte* spare) const override {
-    merge_sort(reinterpret_cast<T*>(records), count, reinterpret_cast<T*>(spare), false, less_);
+    if (has_thrown()) return;
+    merge_sort(reinterpret_cast<T*>(records), count, reinterpret_cast<T*>(spare), false,
+               [this](const T& a, const T& b) { return less(a, b); });
   }
 
   void sort(const std::byte** records, std::size_t count, const std::byte** spare) const override {
+    if (has_thrown()) return;
     merge_sort(records, count, spare, false,
-               [this](const std::byte* a, const std::byte* b) { return less_(at(a), at(b)); });
+               [this](const std::byte* a, const std::byte* b) { return less(at(a), at(b)); });
   }
 
   void place(const std::byte* records, std::size_t count, const std::byte* splitters,
@@ -136,7 +175,10 @@ class ComparedOrder final : public RecordOrder {
     constexpr std::size_t kAtOnce = 8;  // independent of each other: the processor overlaps them
     const T* const all = reinterpret_cast<const T*>(splitters);
     const T* const record = reinterpret_cast<const T*>(records);
-    if (splitter_count == 0) return std::fill_n(places, count, std::uint16_t{0}), void();
+    if (splitter_count == 0) {
+      for (std::size_t i = 0; i < count; ++i) places[i] = 0;
+      return;
+    }
     std::size_t i = 0;
     for (; i + kAtOnce <= count; i += kAtOnce) {
       const T* low[kAtOnce];
@@ -144,7 +186,7 @@ class ComparedOrder final : public RecordOrder {
       for (std::size_t left = splitter_count; left > 1; left -= left / 2) {
         const std::size_t half = left / 2;
         for (std::size_t j = 0; j < kAtOnce; ++j) {
-          low[j] += half * static_cast<std::size_t>(!less_(record[i + j], low[j][half - 1]));
+          low[j] += half * static_cast<std::size_t>(!less(record[i + j], low[j][half - 1]));
         }
       }
       for (std::size_t j = 0; j < kAtOnce; ++j)
@@ -153,7 +195,7 @@ class ComparedOrder final : public RecordOrder {
     for (; i < count; ++i) {
       const T* low = all;
       for (std::size_t left = splitter_count; left > 1; left -= left / 2) {
-        low += left / 2 * static_cast<std::size_t>(!less_(record[i], low[left / 2 - 1]));
+        low += left / 2 * static_cast<std::size_t>(!less(record[i], low[left / 2 - 1]));
       }
       places[i] = place_at(record[i], low, all);
     }
@@ -165,12 +207,12 @@ class ComparedOrder final : public RecordOrder {
     const T* const record = reinterpret_cast<const T*>(records);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t near = places[i];
-      const bool wrong = (near > 0 && less_(record[i], all[near - 1])) ||
-                         (near < splitter_count && !less_(record[i], all[near]));
+      const bool wrong = (near > 0 && less(record[i], all[near - 1])) ||
+                         (near < splitter_count && !less(record[i], all[near]));
       if (wrong) [[unlikely]] {
         place(records + i * sizeof(T), 1, splitters, splitter_count, places + i);
       } else {
-        const bool equal = near > 0 && !less_(all[near - 1], record[i]);
+        const bool equal = near > 0 && !less(all[near - 1], record[i]);
         places[i] = static_cast<std::uint16_t>(2 * near - equal);
       }
     }
@@ -184,28 +226,44 @@ class ComparedOrder final : public RecordOrder {
                          bytes) == 0;
     };
     for (std::size_t i = 1; i < count; ++i) {
-      if (less_(record[i - 1], record[i])) [[likely]]
+      if (less(record[i - 1], record[i])) [[likely]]
         continue;
       if (!same_member(i - 1, i)) return false;  // equal, which may not be stable; or out of order
-      if (!less_(record[i], record[i - 1])) continue;
+      if (!less(record[i], record[i - 1])) continue;
       std::size_t first = i - 1, last = i + 1;
       while (first > 0 && same_member(first - 1, i)) --first;
       while (last < count && same_member(last, i)) ++last;
-      merge_sort(record + first, last - first, reinterpret_cast<T*>(spare), false, less_);
-      if (first > 0 && !less_(record[first - 1], record[first])) return false;
+      merge_sort(record + first, last - first, reinterpret_cast<T*>(spare), false,
+                 [this](const T& a, const T& b) { return less(a, b); });
+      if (first > 0 && !less(record[first - 1], record[first])) return false;
       i = last - 1;
     }
     return true;
   }
 
+  RecordOrder* clone() const override { return new ComparedOrder(less_); }
+
  private:
   static const T& at(const std::byte* record) { return *reinterpret_cast<const T*>(record); }
 
+  // False if the comparator throws.
+  bool less(const T& a, const T& b) const {
+    if constexpr (noexcept(less_(a, b))) {
+      return less_(a, b);
+    } else {
+      try {
+        return less_(a, b);
+      } catch (...) {
+        keep_exception();
+        return false;
+      }
+    }
+  }
   // Splitters before `low` are not above the record. Those from `low` on are.
   std::uint16_t place_at(const T& record, const T* low, const T* all) const {
-    low += !less_(record, *low);  // the first one above the record
+    low += !less(record, *low);  // the first one above the record
     const auto not_above = static_cast<std::size_t>(low - all);
-    const bool equal = not_above > 0 && !less_(low[-1], record);
+    const bool equal = not_above > 0 && !less(low[-1], record);
     return static_cast<std::uint16_t>(2 * not_above - equal);
   }
 

@@ -7,8 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +17,7 @@
 
 #include "xxl/order.h"
 #include "xxl/pulling.h"
+#include "xxl/std_parts.h"
 
 namespace xxl {
 
@@ -122,8 +121,8 @@ class group_interface {
         return sorter.group_key();
       } else {
         const auto& record = *sorter;
-        using Key = decltype(std::invoke(projection, record));
-        return detail::KeptKey<Key>(std::invoke(projection, record));
+        using Key = decltype(detail::project(projection, record));
+        return detail::KeptKey<Key>(detail::project(projection, record));
       }
     }
     using Key = decltype(key_of(std::declval<Self&>(), std::declval<const KeyOf&>()));
@@ -184,7 +183,7 @@ class group_interface {
         return sorter_->is_of_group(*key_);
       } else {
         const auto& record = **sorter_;
-        const auto& key = std::invoke(projection_, record);
+        const auto& key = detail::project(projection_, record);
         return detail::compare_values<std::remove_cvref_t<decltype(key)>>(*key_, key) == 0;
       }
     }

@@ -7,18 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "xxl/storage.h"
+
 namespace xxl {
-
-// How disks are accessed.
-enum class Backend {
-  automatic,  // io_uring unless the kernel refuses it; threads for file systems in memory
-  io_uring,
-  threads,
-};
-
-// How files and scratch blocks are compressed.
-// bzip2 and xz are only read.
-enum class Codec { none, gzip, zstd, lz4, bzip2, xz };
 
 // The current phase of a job.
 enum class Phase {
@@ -49,9 +40,6 @@ struct FileTraffic {
   std::uint64_t read = 0;     // bytes read
   std::uint64_t written = 0;  // bytes written
 };
-
-// A job uses at most FileJob::memory_bytes plus this for code, stacks and libraries.
-inline constexpr std::uint64_t kMemoryConstantBytes = std::uint64_t{48} << 20;
 
 // Members of every job.
 struct FileJob {

@@ -18,13 +18,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "xxl/error.h"
+#include "xxl/std_parts.h"
 
 namespace xxl {
 
@@ -97,7 +96,7 @@ inline int compare_parts(const KeyPart& part, const void* a, const void* b) {
 template <class M>
 int compare_values(const M& a, const M& b) {
   if constexpr (is_key<M>) {
-    return compare_parts(key_part<M>(0), std::addressof(a), std::addressof(b));
+    return compare_parts(key_part<M>(0), &a, &b);
   } else {
     static_assert(has_less<M> && !std::is_pointer_v<M>,
                   "records are ordered by numbers, enumerations, arrays of bytes, text as "
@@ -131,6 +130,18 @@ auto ordered_type(const F&) -> decltype(first_parameter(&F::append_record));
 template <class Order>
 using OrderedType = decltype(ordered_type(std::declval<const Order&>()));
 
+// What `projection`, a member or a function, gives for `record`.
+template <class P, class T>
+decltype(auto) project(const P& projection, const T& record) {
+  if constexpr (std::is_member_object_pointer_v<P>) {
+    return (record.*projection);
+  } else if constexpr (std::is_member_function_pointer_v<P>) {
+    return (record.*projection)();
+  } else {
+    return projection(record);
+  }
+}
+
 // By a member or by what a function returns.
 template <class P>
 struct Projection {
@@ -139,8 +150,8 @@ struct Projection {
 
   template <class T>
   int operator()(const T& a, const T& b) const {
-    const auto& of_a = std::invoke(projection, a);
-    const auto& of_b = std::invoke(projection, b);
+    const auto& of_a = project(projection, a);
+    const auto& of_b = project(projection, b);
     return descending ? compare_values(of_b, of_a) : compare_values(of_a, of_b);
   }
 };

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
 #include <span>
 #include <utility>
 
 #include "xxl/error.h"
+#include "xxl/std_parts.h"
 
 namespace xxl {
 

@@ -5,16 +5,16 @@
 //   xxl::sorter<Edge> by_source(xxl::by(&Edge::from), half), by_target(xxl::by(&Edge::to), half);
 #pragma once
 
+#include <any>
 #include <cstdint>
-#include <memory>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "xxl/device.h"
 #include "xxl/error.h"
 #include "xxl/export.h"
-#include "xxl/job.h"
+#include "xxl/stop_signal.h"
+#include "xxl/storage.h"
 
 namespace xxl {
 
@@ -27,11 +27,11 @@ struct resource_options {
                                                // empty: $TMPDIR, /var/tmp or /tmp
   unsigned threads = 0;                        // for each user; 0: one for each core
   Backend backend = Backend::automatic;        // how to access disks
-  // The token by which all users are stopped together.
+  // Stops all users together, as std::stop_source::get_token().
   // A stop request ends all sorters and jobs of files: the call that waits, or the next one, throws
   // Error{io} with sys_errno() ECANCELED. The output of a job is then unchanged. A job in its last
   // sync still completes. A write to a pipe, and opening a named pipe, are waited for.
-  std::stop_token stop = {};
+  stop_signal stop = {};
   Codec scratch_codec = Codec::none;  // for scratch blocks: lz4, zstd or none
   int scratch_level = 0;              // 0: the codec's default
   // The device that sorts. Automatic: GPUs for 1 GiB or more that does not fit in the memory of a
@@ -43,7 +43,7 @@ struct resource_options {
   std::vector<unsigned> gpus = {};
   std::uint64_t gpu_memory_bytes = 0;  // memory of each GPU to use, divided equally among users; 0:
                                        // all free memory
-  std::shared_ptr<const detail::GpuFinder> finder = {};  // for the library's tests
+  std::any finder = {};                // for the library's tests
 };
 
 namespace detail {
@@ -53,20 +53,23 @@ class SharedResources;
 // A handle: copies share the same resources. Any thread may call all members.
 class resources {
  public:
-  // Throws Error{usage} for 0 users, or a GPU named twice. A user throws if its part of the memory
-  // is too small. A missing scratch directory is an error at its first use.
+  // Throws Error{usage} for 0 users, or a GPU named twice, and Error{io} for a scratch directory in
+  // which no file can be made. A user throws if its part of the memory is too small.
   XXL_API explicit resources(resource_options options = {});
 
+  XXL_API resources(const resources& other) noexcept;             // the same resources
+  XXL_API resources& operator=(const resources& other) noexcept;  // likewise
+  XXL_API ~resources();
+
   // With defaults filled in.
-  [[nodiscard]] const resource_options& options() const { return options_; }
+  [[nodiscard]] XXL_API const resource_options& options() const;
   // The memory not given to users.
   [[nodiscard]] XXL_API std::uint64_t free_memory_bytes() const;
   // For the library.
-  const std::shared_ptr<detail::SharedResources>& shared() const { return shared_; }
+  detail::SharedResources* shared() const { return shared_; }
 
  private:
-  resource_options options_;
-  std::shared_ptr<detail::SharedResources> shared_;
+  detail::SharedResources* shared_;  // counts its handles
 };
 
 }  // namespace xxl

@@ -1,7 +1,6 @@
 // Memory to fill piece by piece with the bytes of records.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -41,7 +40,7 @@ class Room {
     const auto* from = static_cast<const std::byte*>(bytes);
     while (count > 0) {
       if (at_ == end_) renew(next);
-      const std::size_t some = std::min(count, left());
+      const std::size_t some = count < left() ? count : left();
       put(from, some);
       from += some;
       count -= some;

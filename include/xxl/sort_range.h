@@ -14,6 +14,7 @@
 #include "xxl/is_record.h"
 #include "xxl/order.h"
 #include "xxl/resources.h"
+#include "xxl/sort.h"
 #include "xxl/sorter.h"
 
 namespace xxl {

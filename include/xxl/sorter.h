@@ -12,8 +12,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -27,6 +25,7 @@
 #include "xxl/pulling.h"
 #include "xxl/resources.h"
 #include "xxl/sorter_core.h"
+#include "xxl/std_parts.h"
 
 namespace xxl {
 
@@ -34,9 +33,10 @@ namespace xxl {
 // exception a sorter can only be destroyed or cleared. Its scratch space is then gone.
 //
 // Order: order<T> (xxl/order.h), which sorts by radix, or any comparator. A comparator is a strict
-// weak order, is called by many threads at once, and must not throw. std::less and std::greater of
-// numbers are replaced by order<T>. T and Order can be left out if a comparator is a lambda or
-// function that names the type: xxl::sorter s([](const Row& a, const Row& b) { ... }).
+// weak order, and is called by many threads at once. What it throws is thrown by the next call.
+// std::less and std::greater of numbers are replaced by order<T>. T and Order can be left out if a
+// comparator is a lambda or function that names the type: xxl::sorter s([](const Row& a, const Row&
+// b) { ... }).
 //
 // All members except clear() may throw Error. The next call throws what failed in the background,
 // for example Error{io} for a full disk.
@@ -104,7 +104,7 @@ class sorter : public pull_interface<sorter<T, Order>, T>,
     bytes_.rewind();
   }
   // How the records were sorted, and on which device (plan.device). Throws Error{usage} until the
-  // last record was pulled.
+  // last record was pulled. SortReport is defined in <xxl/sort.h>.
   [[nodiscard]] const SortReport& report() const { return bytes_.report(); }
   // Removes all records. The sorter can be filled again.
   void clear() noexcept {
@@ -131,11 +131,13 @@ class sorter : public pull_interface<sorter<T, Order>, T>,
     if constexpr (kIsKeyed) {
       const Keyed& keyed = by;
       if constexpr (kHasLess) {
-        if (!keyed.has_key()) spec.order = std::make_shared<Compared<std::less<T>>>(std::less<T>());
+        if (!keyed.has_key()) {
+          spec.order = detail::OwnOrder(new Compared<std::less<T>>(std::less<T>()));
+        }
       }
-      if (spec.order == nullptr) spec.key = keyed.parts();
+      if (spec.order.get() == nullptr) spec.key = keyed.parts();
     } else {
-      spec.order = std::make_shared<Compared<Order>>(by);
+      spec.order = detail::OwnOrder(new Compared<Order>(by));
     }
     return spec;
   }

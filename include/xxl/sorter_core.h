@@ -2,24 +2,26 @@
 // (xxl/any_length.h).
 #pragma once
 
+#include <any>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "xxl/comparator.h"
 #include "xxl/error.h"
 #include "xxl/export.h"
-#include "xxl/job.h"
 #include "xxl/order.h"
 #include "xxl/resources.h"
 #include "xxl/room.h"
-#include "xxl/sort.h"
+#include "xxl/stop_signal.h"
 
 namespace xxl {
+
+struct Progress;    // <xxl/job.h>
+struct SortReport;  // <xxl/sort.h>
 
 // Options of a sorter.
 struct sorter_options {
@@ -31,6 +33,8 @@ struct sorter_options {
   // The number to plan for, if known. Any number may be pushed. For fixed-size records only.
   std::uint64_t expected_records = 0;
   Progress* progress = nullptr;  // updated while running; owned by the caller; may be null
+  // Stops this sorter only, like resource_options::stop. For good: a new sorter is needed then.
+  stop_signal stop = {};
 };
 
 template <class T, class Order = order<T>>
@@ -38,13 +42,14 @@ class sorter;
 
 namespace detail {
 
-class RecordOrder;  // xxl/comparator.h
-
 enum class RecordLength : std::uint8_t {
   fixed,
   any,           // counted (see SorterBytes); the record is its key
   any_with_key,  // the same; the record begins with its counted key
 };
+
+class AnyLengthEngine;  // of the library
+XXL_API const AnyLengthEngine& any_length_engine();
 
 struct SorterSpec {
   RecordLength length = RecordLength::fixed;
@@ -52,21 +57,29 @@ struct SorterSpec {
   // For fixed-size records:
   std::size_t record_bytes = 0;
   std::vector<KeyPart> key = {};
-  std::shared_ptr<const RecordOrder> order = nullptr;  // if set, in place of the key
-  // For records of any length, without a key:
-  bool descending = false;
-  // Files read and written for the sorter; may be empty.
-  std::function<FileTraffic()> file_traffic = {};
+  OwnOrder order = {};  // if set, in place of the key
+  // For records of any length: any_length_engine().
+  const AnyLengthEngine* any_length = nullptr;
+  bool descending = false;  // without a key
+  // Files read and written for the sorter, as a std::function<FileTraffic()>; may be empty.
+  std::any file_traffic = {};
 };
 
 // A sorter of bytes. Up to 2 MiB of fixed-size records, and an eighth of its memory, are sorted by
 // the caller's thread. With more, it has its own threads.
 class SorterCore {
  public:
+  // None: only assigned and destroyed.
+  SorterCore() = default;
   XXL_API SorterCore(const resources& shared, const SorterSpec& spec);
+  SorterCore(SorterCore&& other) noexcept : job_(std::exchange(other.job_, nullptr)) {}
+  SorterCore& operator=(SorterCore&& other) noexcept {
+    const SorterCore before(std::exchange(job_, nullptr));
+    job_ = std::exchange(other.job_, nullptr);
+    return *this;
+  }
   XXL_API ~SorterCore();
-  SorterCore(const SorterCore&) = delete;
-  SorterCore& operator=(const SorterCore&) = delete;
+  explicit operator bool() const { return job_ != nullptr; }
 
   // Memory for the next records, to be filled. The memory before is full.
   XXL_API std::span<std::byte> room();
@@ -81,7 +94,9 @@ class SorterCore {
 
  private:
   class Job;
-  std::unique_ptr<Job> job_;
+  explicit SorterCore(Job* job) : job_(job) {}
+
+  Job* job_ = nullptr;  // owned
 };
 
 // The bytes that a sorter accepts and gives, in blocks. Blocks have whole fixed-size records, or
@@ -122,7 +137,7 @@ class SorterBytes {
   void end() {
     if (ended_) return;
     ended_ = true;
-    if (core_ != nullptr) core_->end(room_.close());
+    if (core_) core_.end(room_.close());
   }
   bool ended() const { return ended_; }
   const sorter_options& options() const { return spec_.options; }
@@ -132,8 +147,8 @@ class SorterBytes {
   // The next block. Empty at the end.
   std::span<const std::byte> next() {
     end();
-    if (core_ == nullptr) return {};
-    const std::span<const std::byte> block = core_->next();
+    if (!core_) return {};
+    const std::span<const std::byte> block = core_.next();
     if (has_lost_group_) {
       throw Error(
           ErrorCode::usage,
@@ -143,7 +158,7 @@ class SorterBytes {
   }
   void rewind() {
     end();
-    if (core_ != nullptr) core_->rewind();
+    if (core_) core_.rewind();
     has_lost_group_ = false;
   }
   // A part of a group was pulled and lost. No records may follow it.
@@ -151,13 +166,13 @@ class SorterBytes {
 
   // Throws Error{usage} before the end.
   const SortReport& report() const {
-    if (core_ == nullptr) throw Error(ErrorCode::usage, "nothing has been sorted");
-    return core_->report();
+    if (!core_) throw Error(ErrorCode::usage, "nothing has been sorted");
+    return core_.report();
   }
 
   // Back to the initial state.
   void clear() noexcept {
-    core_.reset();
+    core_ = {};
     room_ = {};
     ended_ = false;
     has_lost_group_ = false;
@@ -166,13 +181,13 @@ class SorterBytes {
  private:
   // To be filled.
   SorterCore& core() {
-    if (core_ == nullptr && ended_) {
+    if (!core_ && ended_) {
       throw Error(ErrorCode::usage, "a sorter takes no more records after its input has ended");
     }
-    if (core_ == nullptr) start();
-    return *core_;
+    if (!core_) start();
+    return core_;
   }
-  void start() { core_ = std::make_unique<SorterCore>(shared_, spec_); }
+  void start() { core_ = SorterCore(shared_, spec_); }
   void take(SorterBytes& other) noexcept {
     core_ = std::move(other.core_);
     room_ = std::move(other.room_);
@@ -182,7 +197,7 @@ class SorterBytes {
 
   resources shared_;
   SorterSpec spec_;
-  std::unique_ptr<SorterCore> core_;
+  SorterCore core_;
   Room room_;
   bool ended_ = false;
   bool has_lost_group_ = false;

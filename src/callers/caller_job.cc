@@ -11,16 +11,18 @@ namespace xxl::detail {
 using Answer = io::CallerQueue::Answer;
 
 CallerJob::CallerJob(const resources& shared, std::uint64_t memory_bytes, std::size_t inputs,
-                     const Make& make, const char* what)
+                     const Make& make, const char* what, const std::stop_token& stop)
     : what_(what),
       inputs_(inputs),
       grant_(shared, memory_bytes),
       sort_(make(grant_, inputs_, output_, stop_.get_token())),
       small_(inputs == 1 ? sort_->small_sort() : nullptr) {
-  on_stop_.set(shared.options().stop, [this] { stop(); });
+  on_stop_of_all_.set(shared.shared()->stop(), [this] { this->stop(); });
+  on_stop_.set(stop, [this] { this->stop(); });
 }
 
 CallerJob::~CallerJob() {
+  on_stop_of_all_.reset();
   on_stop_.reset();
   stop();
   for (io::CallerQueue& input : inputs_) input.complete(0);

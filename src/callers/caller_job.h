@@ -34,9 +34,10 @@ class CallerJob : public OfProcess {
   using Make = std::function<std::unique_ptr<CallerSort>(
       const Grant& grant, Inputs& inputs, io::IoQueue& output, const std::stop_token& stop)>;
 
-  // Of `inputs` inputs, filled one after the other. `what`: "a sorter", for messages.
+  // Of `inputs` inputs, filled one after the other. `what`: "a sorter", for messages. `stop`: for
+  // this job alone, beside that of the resources.
   CallerJob(const resources& shared, std::uint64_t memory_bytes, std::size_t inputs,
-            const Make& make, const char* what);
+            const Make& make, const char* what, const std::stop_token& stop = {});
   ~CallerJob();
   CallerJob(const CallerJob&) = delete;
   CallerJob& operator=(const CallerJob&) = delete;
@@ -70,7 +71,7 @@ class CallerJob : public OfProcess {
   const char* what_;
   Inputs inputs_;
   io::CallerQueue output_;
-  std::stop_source stop_;  // by the resources, or the destructor
+  std::stop_source stop_;  // by the resources, the caller, or the destructor
   Grant grant_;
   std::unique_ptr<CallerSort> sort_;
   std::size_t filling_ = 0;           // of inputs_; all: no more input
@@ -88,6 +89,7 @@ class CallerJob : public OfProcess {
   std::condition_variable changed_;
   Wanted wanted_ = Wanted::nothing;  // of the thread, when it is done with the last
   bool is_done_ = false;
+  OnStop on_stop_of_all_;  // those of the resources
   OnStop on_stop_;
   Thread thread_;  // last: uses the others
 };

@@ -1,22 +1,25 @@
 #include "xxl/resources.h"
 
+#include <any>
+#include <memory>
+#include <stop_token>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "callers/shared_resources.h"
 #include "gpu/find/find_gpus.h"
-#include "job/files/job_spec.h"
+#include "io/file.h"
 #include "job/job_defaults.h"
-#include "xxl/join.h"
-#include "xxl/sort.h"
 
 namespace xxl {
 namespace detail {
 namespace {
 
 GpuFinder finder_of(const resource_options& options) {
-  return options.finder != nullptr ? *options.finder : GpuFinder();
+  const auto* finder = std::any_cast<std::shared_ptr<const GpuFinder>>(&options.finder);
+  return finder != nullptr && *finder != nullptr ? **finder : GpuFinder();
 }
 
 std::unique_ptr<Accelerator> make_accelerator(const resource_options& options) {
@@ -30,6 +33,17 @@ std::unique_ptr<Accelerator> make_accelerator(const resource_options& options) {
 }
 
 }  // namespace
+
+std::stop_token token_of(const stop_signal& signal) {
+  if (!signal.token().has_value()) return {};
+  if (const auto* token = std::any_cast<std::stop_token>(&signal.token())) return *token;
+  throw Error(ErrorCode::usage, "a stop signal is not made of a std::stop_token");
+}
+
+SharedResources::SharedResources(resource_options options)
+    : options_(std::move(options)),
+      stop_(token_of(options_.stop)),
+      free_bytes_(options_.memory_bytes) {}
 
 Grant::Grant(const resources& given, std::uint64_t memory_bytes)
     : given_(given),
@@ -63,54 +77,45 @@ JobMeans Grant::means() const {
   if (options.device == Device::automatic) means.acceleration = Acceleration::if_it_pays;
   means.worth_accelerating = finder_of(options).start_bytes;
   means.queue_factory = given_.shared()->queue_factory;
-  means.stop = options.stop;
+  means.stop = given_.shared()->stop();
   means.time_line = given_.shared()->time_line;
   return means;
 }
 
 }  // namespace detail
 
-resources::resources(resource_options options) : options_(std::move(options)) {
-  if (options_.users == 0) throw Error(ErrorCode::usage, "resource_options::users is 0");
-  gpu::check_gpu_list(options_.gpus, "resource_options::gpus");
-  FileJob defaults;
-  defaults.memory_bytes = options_.memory_bytes;
-  defaults.scratch_dirs = std::move(options_.scratch_dirs);
-  set_defaults(defaults);
-  options_.memory_bytes = defaults.memory_bytes;
-  options_.scratch_dirs = std::move(defaults.scratch_dirs);
-  shared_ = std::make_shared<detail::SharedResources>(options_.memory_bytes);
-}
-
-namespace {
-
-// Does `job` with a part of `shared`. Throws Error{usage} if the job says itself what it may use.
-template <class Job>
-auto do_with(Job job, const resources& shared) {
-  const FileJob open;
-  if (job.memory_bytes != open.memory_bytes || job.scratch_dirs != open.scratch_dirs ||
-      job.threads != open.threads || job.backend != open.backend ||
-      job.scratch_codec != open.scratch_codec || job.scratch_level != open.scratch_level) {
-    throw Error(ErrorCode::usage,
-                "memory, scratch space, threads and backend of a job are those of the resources "
-                "that it is given: leave the job's own at their defaults");
+resources::resources(resource_options options) {
+  if (options.users == 0) throw Error(ErrorCode::usage, "resource_options::users is 0");
+  gpu::check_gpu_list(options.gpus, "resource_options::gpus");
+  for (const std::string& directory : options.scratch_dirs) {
+    static_cast<void>(io::File::create_unnamed(directory));
   }
-  const detail::Grant grant(shared);
-  if (shared.options().stop.stop_requested()) throw_stopped();
-  grant.give_to(job);
-  auto spec = spec_of(job);
-  static_cast<JobMeans&>(spec) = grant.means();
-  return do_job(spec);
+  FileJob defaults;
+  defaults.memory_bytes = options.memory_bytes;
+  defaults.scratch_dirs = std::move(options.scratch_dirs);
+  set_defaults(defaults);
+  options.memory_bytes = defaults.memory_bytes;
+  options.scratch_dirs = std::move(defaults.scratch_dirs);
+  shared_ = new detail::SharedResources(std::move(options));
 }
 
-}  // namespace
-
-SortReport sort_files(const SortJob& job, const resources& shared) {
-  return do_with(job, shared);
+resources::resources(const resources& other) noexcept : shared_(other.shared_) {
+  shared_->keep();
 }
 
-JoinReport join_files(const JoinJob& job, const resources& shared) {
-  return do_with(job, shared);
+resources& resources::operator=(const resources& other) noexcept {
+  other.shared_->keep();  // first, as both may be the same
+  shared_->release();
+  shared_ = other.shared_;
+  return *this;
+}
+
+resources::~resources() {
+  shared_->release();
+}
+
+const resource_options& resources::options() const {
+  return shared_->options();
 }
 
 std::uint64_t resources::free_memory_bytes() const {

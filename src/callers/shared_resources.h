@@ -1,9 +1,14 @@
 // What the copies of xxl::resources share.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "io/io_queue.h"
 #include "job/job.h"
@@ -16,9 +21,24 @@ class SharedJob;
 
 namespace xxl::detail {
 
+// The token that `signal` was made of. Throws Error{usage} if that is none of the standard library.
+std::stop_token token_of(const stop_signal& signal);
+
 class SharedResources {
  public:
-  explicit SharedResources(std::uint64_t memory_bytes) : free_bytes_(memory_bytes) {}
+  // `options` with defaults filled in. Throws Error{usage} for a stop signal of another type.
+  explicit SharedResources(resource_options options);
+
+  const resource_options& options() const { return options_; }
+  // For the command line, which looks at directories only when it uses them. Before all users.
+  void set_scratch_dirs(std::vector<std::string> dirs) { options_.scratch_dirs = std::move(dirs); }
+  // Of options().stop.
+  const std::stop_token& stop() const { return stop_; }
+  // One more handle (xxl::resources). The last one deletes this.
+  void keep() { ++handles_; }
+  void release() {
+    if (--handles_ == 0) delete this;
+  }
 
   std::uint64_t free_bytes() const {
     std::lock_guard lock(mutex_);
@@ -41,6 +61,9 @@ class SharedResources {
   SharedJob* job = nullptr;              // if set, jobs of records of any length are part of it
 
  private:
+  resource_options options_;
+  const std::stop_token stop_;
+  std::atomic<unsigned> handles_ = 1;
   mutable std::mutex mutex_;
   std::uint64_t free_bytes_;
 };

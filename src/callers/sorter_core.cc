@@ -4,7 +4,6 @@
 #include <span>
 #include <stop_token>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
@@ -12,11 +11,10 @@
 #include "callers/caller_job.h"
 #include "callers/key_fields.h"
 #include "callers/shared_resources.h"
+#include "callers/sorter_job.h"
 #include "job/caller_sort.h"
 #include "job/fixed_sort/fixed_sorting.h"
-#include "job/general_sort/general_sort.h"
 #include "job/inputs.h"
-#include "record/caller_keys.h"
 #include "record/key_labels.h"
 #include "record/record_format.h"
 #include "xxl/sorter_core.h"
@@ -24,47 +22,27 @@
 namespace xxl::detail {
 namespace {
 
-static_assert(std::is_same_v<SorterBytes::RecordCount, RecordCount>);
+using Order = std::shared_ptr<const RecordOrder>;  // null: by keys
 
-RecordFormat format_of(const SorterSpec& spec) {
+RecordFormat format_of(const SorterSpec& spec, const Order& order) {
   RecordFormat format;
   format.name = "records of " + std::to_string(spec.record_bytes) + " bytes";
   format.record_bytes = spec.record_bytes;
-  if (spec.order != nullptr) {
-    format.labels = std::make_shared<KeyLabels>(spec.order, spec.record_bytes);
+  if (order != nullptr) {
+    format.labels = std::make_shared<KeyLabels>(order, spec.record_bytes);
     return format;
   }
   format.key = key_fields(spec.key);
   return format;
 }
 
-// What records of all kinds have.
-template <class Options>
-Options options_of(const Grant& grant, const SorterSpec& spec, io::IoQueue& output,
-                   const std::stop_token& stop) {
-  const sorter_options& wanted = spec.options;
-  Options options;
-  grant.give_to(options);
-  static_cast<JobMeans&>(options) = grant.means();
-  options.stop = stop;
-  options.file_traffic = spec.file_traffic;
-  options.compressed_by_suffix = false;
-  options.output = "the sorter's output";
-  options.output_caller = &output;
-  options.unique = wanted.unique;
-  options.skip = wanted.skip;
-  options.limit = wanted.limit;
-  options.repeatable = wanted.repeatable;
-  options.progress = wanted.progress;
-  return options;
-}
-
-std::unique_ptr<CallerSort> sort_of_records(FixedSortOptions options, const SorterSpec& spec,
-                                            io::IoQueue& input) {
-  options.format = format_of(spec);
+std::unique_ptr<CallerSort> sort_of_records(const SorterJob& job, const Order& order) {
+  const SorterSpec& spec = job.spec;
+  auto options = job.options<FixedSortOptions>();
+  options.format = format_of(spec, order);
   const auto make = [&](std::uint64_t expected_bytes) {
     auto sorting =
-        std::make_unique<FixedSorting>(options, input_of_caller(input, {}, expected_bytes));
+        std::make_unique<FixedSorting>(options, input_of_caller(job.input, {}, expected_bytes));
     sorting->plan_again(options, {});
     return sorting;
   };
@@ -78,45 +56,36 @@ std::unique_ptr<CallerSort> sort_of_records(FixedSortOptions options, const Sort
   return make(0);
 }
 
-std::unique_ptr<CallerSort> sort_of_any_length(GeneralSortOptions options, const SorterSpec& spec,
-                                               io::IoQueue& input, SharedJob* shared) {
-  if (spec.options.expected_records != 0) {
-    throw Error(ErrorCode::usage,
-                "sorter_options::expected_records is for records of a fixed size");
-  }
-  options.syntax.counted = true;
-  options.shared = shared;
-  if (spec.length == RecordLength::any) {
-    options.keys = std::make_shared<RecordAsKey>(spec.descending);
-  } else {
-    options.keys = std::make_shared<LeadingKey>();
-  }
-  return make_general_caller_sort(options, input_of_caller(input));
-}
-
-std::unique_ptr<CallerSort> make_sort(const Grant& grant, const SorterSpec& spec,
-                                      io::IoQueue& input, io::IoQueue& output,
-                                      const std::stop_token& stop, SharedJob* shared) {
-  if (spec.length == RecordLength::fixed) {
-    return sort_of_records(options_of<FixedSortOptions>(grant, spec, output, stop), spec, input);
-  }
-  return sort_of_any_length(options_of<GeneralSortOptions>(grant, spec, output, stop), spec, input,
-                            shared);
-}
-
 }  // namespace
 
 class SorterCore::Job : public CallerJob {
  public:
-  Job(const resources& shared, const SorterSpec& spec)
+  Job(const resources& shared, const SorterSpec& spec, Order order)
       : CallerJob(
             shared, spec.options.memory_bytes, 1,
             [&](const Grant& grant, Inputs& inputs, io::IoQueue& output,
                 const std::stop_token& stop) {
-              return make_sort(grant, spec, inputs.front(), output, stop, shared.shared()->job);
+              const SorterJob job{grant, spec, inputs.front(), output, stop};
+              if (spec.any_length == nullptr) return sort_of_records(job, order);
+              return spec.any_length->make(job, shared.shared()->job);
             },
-            "a sorter"),
-        repeatable_(spec.options.repeatable) {}
+            "a sorter", token_of(spec.options.stop)),
+        repeatable_(spec.options.repeatable),
+        order_(std::move(order)) {}
+
+  // What the comparator threw, on any thread, comes before what follows from it.
+  template <class Action>
+  auto do_or_rethrow(Action action) {
+    if (order_ == nullptr) return action();
+    try {
+      const auto result = action();
+      order_->rethrow();
+      return result;
+    } catch (const Error&) {
+      order_->rethrow();
+      throw;
+    }
+  }
 
   void rewind() {
     if (!repeatable_) {
@@ -127,21 +96,24 @@ class SorterCore::Job : public CallerJob {
 
  private:
   const bool repeatable_;
+  const Order order_;
 };
 
 SorterCore::SorterCore(const resources& shared, const SorterSpec& spec)
-    : job_(std::make_unique<Job>(shared, spec)) {}
+    : job_(new Job(shared, spec,
+                   Order(spec.order.get() != nullptr ? spec.order.get()->clone() : nullptr))) {}
 SorterCore::~SorterCore() {
-  leave_to_parent(job_);
+  std::unique_ptr<Job> job(job_);
+  leave_to_parent(job);
 }
 std::span<std::byte> SorterCore::room() {
-  return job_->room();
+  return job_->do_or_rethrow([this] { return job_->room(); });
 }
 void SorterCore::end(std::size_t bytes) {
   job_->end(bytes);
 }
 std::span<const std::byte> SorterCore::next() {
-  return job_->next();
+  return job_->do_or_rethrow([this] { return job_->next(); });
 }
 void SorterCore::rewind() {
   job_->rewind();

@@ -226,7 +226,7 @@ class Joining {
 
   void put_right(std::span<const std::byte> records) {
     if (table_ != nullptr) {
-      if (shared_.options().stop.stop_requested()) throw_stopped();
+      if (shared_.shared()->stop().stop_requested()) throw_stopped();
       meter_->advance(records.size());
       if (table_->add(records)) return;
       meter_->end("build");
@@ -267,10 +267,10 @@ class Joining {
     meter_->begin(Phase::probing);
     const JoinedTables& tables = *tables_;
     JoinedColumns columns = joined_columns();
-    return batches(
-        std::move(columns), tables,
-        std::make_unique<ProbedRows>(options_.how, std::move(tables_), std::move(table_),
-                                     std::move(grant_), std::move(meter_), shared_.options().stop));
+    return batches(std::move(columns), tables,
+                   std::make_unique<ProbedRows>(options_.how, std::move(tables_), std::move(table_),
+                                                std::move(grant_), std::move(meter_),
+                                                shared_.shared()->stop()));
   }
 
   JoinedColumns joined_columns() {

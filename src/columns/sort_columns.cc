@@ -45,6 +45,7 @@ std::vector<KeyColumn> keys_of(const ColumnType& table, const std::vector<column
 
 detail::SorterSpec spec_of(const column_sort_options& options, std::uint64_t memory_bytes) {
   detail::SorterSpec spec{.length = detail::RecordLength::any_with_key};
+  spec.any_length = &detail::any_length_engine();
   spec.options.unique = options.unique;
   spec.options.skip = options.skip;
   spec.options.limit = options.limit;

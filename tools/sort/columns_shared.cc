@@ -225,12 +225,12 @@ void ColumnsJob::read_sources(Work&& work) {
 
 void ColumnsJob::begin_result(const Begin& begin, ArrowArrayStream* out) {
   const resources shared({.memory_bytes = plan_.memory.engine_bytes,
-                          .scratch_dirs = job_.scratch_dirs,
                           .threads = plan_.threads,
                           .backend = job_.backend,
                           .scratch_codec = job_.scratch_codec,
                           .scratch_level = job_.scratch_level,
                           .device = Device::cpu});
+  shared.shared()->set_scratch_dirs(job_.scratch_dirs);
   shared.shared()->time_line = job_.time_line;
   std::vector<OwnedStream> in(sources_.size());
   for (std::size_t i = 0; i < in.size(); ++i) sources_[i]->start(plan_.memory.batches, &in[i]);

@@ -2,14 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -245,6 +248,60 @@ TEST(ComparedSorter, folds_groups) {
     EXPECT_EQ(sum.number, 10'000);
   }
   EXPECT_EQ(groups, 10);
+}
+
+// Throws at a comparison of all threads together.
+struct Throwing {
+  bool operator()(std::uint64_t a, std::uint64_t b) const {
+    if (--*left == 0) throw std::runtime_error("by a comparator");
+    return a < b;
+  }
+  std::atomic<std::int64_t>* left;
+};
+
+// On the caller's thread, on those that sort, and on those that merge. The exception comes at the
+// next call, instead of records out of order.
+TEST(ComparedSorter, throws_what_its_comparator_threw) {
+  const test::Watchdog watchdog;
+  for (const std::size_t count : {1000, 400'000, 1'500'000}) {
+    std::vector<std::uint64_t> numbers(count);
+    Random random(count);
+    for (std::uint64_t& number : numbers) number = random();
+    std::atomic<std::int64_t> left = std::int64_t{1} << 60;
+    const resources shared = with_memory(kLittleMemory);
+    const auto run = [&](sorter<std::uint64_t, Throwing>& sorter) {
+      sorter.push(numbers);
+      std::uint64_t last = 0;
+      for (const std::uint64_t number : sorter) {
+        ASSERT_LE(last, number);
+        last = number;
+      }
+    };
+    sorter<std::uint64_t, Throwing> sorter({&left}, shared);
+    run(sorter);
+    const std::int64_t comparisons = (std::int64_t{1} << 60) - left;
+    for (const int tenth : {0, 3, 6, 9}) {
+      sorter.clear();
+      left = 1 + comparisons / 10 * tenth;
+      EXPECT_THROW(run(sorter), std::runtime_error) << count << " " << tenth;
+      EXPECT_THROW((void)sorter.pull(), std::exception);
+    }
+    sorter.clear();
+    run(sorter);
+  }
+}
+
+// With an order of its own.
+TEST(ComparedSorter, that_was_moved_from_is_as_after_clear) {
+  const resources shared = with_memory(2 * kLittleMemory, 2);
+  const auto descending = [](int a, int b) { return a > b; };
+  sorter<int, decltype(descending)> from(descending, shared);
+  for (const int number : {1, 3, 2}) from.push(number);
+  auto to = std::move(from);
+  from.push(5);
+  from.push(6);
+  EXPECT_EQ(pull_all(to), (std::vector{3, 2, 1}));
+  EXPECT_EQ(pull_all(from), (std::vector{6, 5}));
 }
 
 }  // namespace

@@ -63,7 +63,9 @@ void expect_sorted(Sorter& sorter, std::vector<Edge> edges, Key key) {
   EXPECT_EQ(pull_all(sorter), edges);
 }
 
-bool is_lighter(const Edge& a, const Edge& b) { return a.weight < b.weight; }
+bool is_lighter(const Edge& a, const Edge& b) {
+  return a.weight < b.weight;
+}
 
 struct Version {
   int major = 0;
@@ -127,9 +129,8 @@ TEST(NaturalSorter, accepts_options_in_place_of_resources) {
 TEST(NaturalSorter, sorts_by_several_members_at_once) {
   sorter edges(by(&Edge::to, desc(&Edge::weight), &Edge::name), with_memory(kLittleMemory));
   static_assert(std::is_same_v<decltype(edges), sorter<Edge>>);
-  expect_sorted(edges, random_edges(300'000, 3), [](const Edge& e) {
-    return std::tuple(e.to, -e.weight, std::string(e.text()));
-  });
+  expect_sorted(edges, random_edges(300'000, 3),
+                [](const Edge& e) { return std::tuple(e.to, -e.weight, std::string(e.text())); });
 }
 
 TEST(NaturalSorter, sorts_by_members_of_base_classes) {
@@ -183,7 +184,8 @@ TEST(NaturalSorter, sorts_by_what_functions_return) {
   by_function.push_range(edges);
   EXPECT_EQ(pull_all(by_function), expected);
 
-  sorter by_lambda(by(&Edge::to, [](const Edge& e) { return e.from % 7; }, desc(&Edge::weight)),
+  sorter by_lambda(by(
+                       &Edge::to, [](const Edge& e) { return e.from % 7; }, desc(&Edge::weight)),
                    shared);
   expect_sorted(by_lambda, edges,
                 [](const Edge& e) { return std::tuple(e.to, e.from % 7, -e.weight); });
@@ -208,10 +210,10 @@ TEST(NaturalSorter, orders_results_of_functions_as_members) {
   }
   const resources shared = with_memory(2 * kLittleMemory, 2);
   sorter members(by(&Number::truth, desc(&Number::real), &Number::integer), shared);
-  sorter functions(by([](const Number& n) { return n.truth; },
-                      desc([](const Number& n) { return n.real; }),
-                      [](const Number& n) { return n.integer; }),
-                   shared);
+  sorter functions(
+      by([](const Number& n) { return n.truth; }, desc([](const Number& n) { return n.real; }),
+         [](const Number& n) { return n.integer; }),
+      shared);
   members.push_range(numbers);
   functions.push_range(numbers);
   const auto order = by(&Number::truth).then(desc(&Number::real)).then(&Number::integer);
@@ -319,8 +321,8 @@ TEST(NaturalSorter, gives_groups_of_comparators_strings_and_formats) {
   sorter words(ByText(), shared);
   for (const char* text : {"x", "y", "x"}) words.emplace(text, 2U);
   std::string sums;
-  for (const auto& [text, sum] : words.fold_by(
-           &Word::text, 0, [](int& sum, const Word& word) { sum += int(word.count); })) {
+  for (const auto& [text, sum] :
+       words.fold_by(&Word::text, 0, [](int&sum, const Word&word) { sum += int(word.count); })) {
     sums += text + std::to_string(sum);
   }
   EXPECT_EQ(sums, "x4y2");
@@ -333,7 +335,7 @@ TEST(NaturalSorter, has_a_group_of_nan) {
   numbers.push_range(std::vector{nan, 1.0, nan});
   std::vector<int> counts;
   for (const auto& [key, count] :
-       numbers.fold_by(std::identity(), 0, [](int& count, double) { ++count; })) {
+       numbers.fold_by(std::identity(), 0, [](int&count, double) { ++count; })) {
     counts.push_back(count);
   }
   EXPECT_EQ(counts, (std::vector{1, 2}));
@@ -344,7 +346,7 @@ TEST(NaturalSorter, folds_groups_into_values) {
   for (std::uint32_t i = 0; i < 500'000; ++i) edges.emplace(i, i % 1000, 0.5F);
   std::uint32_t groups = 0;
   for (auto [to, sum] : edges.fold_by(
-           &Edge::to, 1.0, [](double& sum, const Edge& edge) { sum += double(edge.weight); })) {
+           &Edge::to, 1.0, [](double&sum, const Edge&edge) { sum += double(edge.weight); })) {
     EXPECT_EQ(to, groups++);
     EXPECT_EQ(sum, 251.0);
   }
@@ -379,9 +381,8 @@ TEST(NaturalSort, sorts_ranges_larger_than_its_memory) {
   auto edges = random_edges(1'000'000, 7);
   auto expected = edges;
   std::ranges::stable_sort(expected, {}, &Edge::to);
-  const SortReport report =
-      xxl::sort(edges, by(&Edge::to),
-                {.memory_bytes = kLittleMemory, .scratch_dirs = {testing::TempDir()}});
+  const SortReport report = xxl::sort(
+      edges, by(&Edge::to), {.memory_bytes = kLittleMemory, .scratch_dirs = {testing::TempDir()}});
   EXPECT_EQ(edges, expected);
   EXPECT_GT(report.runs, 1U);
 }
@@ -394,7 +395,8 @@ TEST(NaturalSort, sorts_ranges_of_all_kinds) {
   xxl::sort(numbers, std::greater<>(), shared);
   EXPECT_EQ(numbers, (std::deque{3, 2, 1}));
   xxl::sort(std::span(&numbers[0], 1));
-  xxl::sort(numbers, [](int a, int b) { return a < b; }, shared);
+  xxl::sort(
+      numbers, [](int a, int b) { return a < b; }, shared);
   EXPECT_EQ(numbers, (std::deque{1, 2, 3}));
   std::vector<std::string> words = {"b", "a"};
   xxl::sort(words, {}, shared);

@@ -101,5 +101,30 @@ TEST(SmallSorter, stops_when_it_is_asked_to) {
   EXPECT_THROW(pull_all(numbers), Error);  // and stays stopped
 }
 
+// A child has the records, which are the parent's.
+TEST(SmallSorter, is_left_to_the_parent_by_a_child) {
+  sorter<std::uint64_t> numbers({}, with_memory(kLittleMemory));
+  for (const std::uint64_t number : {3, 1, 2}) numbers.push(number);
+  for (const bool sorted : {false, true}) {
+    if (sorted) {
+      EXPECT_EQ(*numbers, 1u);
+    }
+    EXPECT_EQ(test::status_of_child([&] {
+                try {
+                  for (;;) sorted ? (void)numbers.pull() : numbers.push(1);
+                } catch (const Error& error) {
+                  if (error.code() != ErrorCode::usage) ::_exit(1);
+                }
+                numbers.clear();
+                // The child may use sorters of its own.
+                sorter<std::uint64_t> own({}, with_memory(kLittleMemory));
+                own.push(1);
+                if (pull_all(own).size() != 1) ::_exit(2);
+              }),
+              0);
+  }
+  EXPECT_EQ(pull_all(numbers), (std::vector<std::uint64_t>{1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace xxl

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -27,6 +28,7 @@
 #include "base/random.h"
 #include "callers/shared_resources.h"
 #include "callers/sorter_test_support.h"
+#include "io_test_support.h"
 #include "simulated_queue.h"
 #include "watchdog.h"
 
@@ -425,9 +427,48 @@ TEST(Sorter, refuses_what_cannot_work) {
   EXPECT_THROW(resources({.users = 0}), Error);
 }
 
+// Before anything is sorted.
+TEST(Resources, refuse_a_scratch_directory_without_room_for_files) {
+  const io::test::TempDirectory directory;
+  const std::string file = directory / "file", closed = directory / "closed";
+  std::ofstream(file) << "a file";
+  std::filesystem::create_directory(closed);
+  std::filesystem::permissions(closed, std::filesystem::perms::owner_read);
+  std::vector<std::pair<std::string, int>> cases = {{directory / "missing", ENOENT},
+                                                    {file, ENOTDIR}};
+  if (::geteuid() != 0) cases.emplace_back(closed, EACCES);
+  for (const auto& [path, reason] : cases) {
+    try {
+      const resources shared({.scratch_dirs = {directory.path(), path}});
+      ADD_FAILURE() << path;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::io);
+      EXPECT_EQ(error.sys_errno(), reason);
+      EXPECT_EQ(error.path(), path);
+      EXPECT_EQ(error.operation(), Operation::create_temporary);
+    }
+  }
+  const resources shared({.scratch_dirs = {directory.path()}});
+  EXPECT_EQ(directory.names().size(), 2U);  // the test leaves nothing behind
+}
+
+TEST(Resources, can_be_copied_and_assigned) {
+  resources first = with_memory(kLittleMemory);
+  const resources copy = first;
+  first = with_memory(2 * kLittleMemory);
+  EXPECT_EQ(copy.options().memory_bytes, kLittleMemory);
+  EXPECT_EQ(first.options().memory_bytes, 2 * kLittleMemory);
+  const resources& same = first;
+  first = same;
+  EXPECT_EQ(first.free_memory_bytes(), 2 * kLittleMemory);
+}
+
 TEST(Sorter, tells_that_scratch_space_is_missing) {
   const Watchdog watchdog;
-  const resources shared({.memory_bytes = kLittleMemory, .scratch_dirs = {"/nonexistent"}});
+  auto directory = std::make_optional<io::test::TempDirectory>();
+  const std::string path = directory->path();
+  const resources shared({.memory_bytes = kLittleMemory, .scratch_dirs = {path}});
+  directory.reset();
   const auto numbers = random_numbers(2'000'000, 10, 4);
   sorter<std::uint64_t> sorter({}, shared);
   try {
@@ -435,7 +476,7 @@ TEST(Sorter, tells_that_scratch_space_is_missing) {
     (void)pull_all(sorter);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.path(), "/nonexistent") << error.what();
+    EXPECT_EQ(error.path(), path) << error.what();
   }
   EXPECT_THROW(sorter.push(1), Error);  // still
   EXPECT_THROW((void)sorter.pull(), Error);

@@ -14,6 +14,7 @@
 #include "callers/shared_resources.h"
 #include "simulated_queue.h"
 #include "watchdog.h"
+#include "xxl/sort.h"
 #include "xxl/sorter.h"
 
 namespace xxl::test {

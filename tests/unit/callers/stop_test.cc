@@ -1,4 +1,5 @@
-// Jobs of files that are asked to stop: complete, or as if they had never been.
+// Jobs of files that are asked to stop: complete, or as if they had never been. Sorters that are
+// asked to stop, alone or together.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@
 #include "xxl/join.h"
 #include "xxl/resources.h"
 #include "xxl/sort.h"
+#include "xxl/sorter.h"
 
 // Members of a job that are not named keep their defaults.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -244,6 +246,58 @@ TEST_P(StoppedJobs, do_not_wait_for_a_silent_pipe) {
     }
   }
   EXPECT_EQ(directory_.names(), std::vector<std::string>{"fifo"});
+}
+
+// One of two sorters, before records, while they are pushed, and while they are pulled.
+TEST(StoppedSorters, leave_the_others) {
+  const test::Watchdog watchdog;
+  for (const std::size_t count : {1000, 1'000'000}) {
+    for (const int when : {0, 1, 2}) {
+      std::stop_source own, all;
+      const resources shared(
+          {.memory_bytes = 2 * kStopMemory, .users = 2, .threads = 2, .stop = all.get_token()});
+      sorter<std::uint64_t> other({}, shared, {.stop = std::stop_source().get_token()});
+      const auto stop_at = [&](int now) {
+        if (when == now) own.request_stop();
+      };
+      try {
+        sorter<std::uint64_t> stopped({}, shared, {.stop = own.get_token()});
+        stop_at(0);
+        for (std::uint64_t i = 0; i < count / 2; ++i) stopped.push(i * 0x9e3779b97f4a7c15u);
+        stop_at(1);
+        for (std::uint64_t i = 0; i < count / 2; ++i) stopped.push(i * 0x9e3779b97f4a7c15u);
+        stop_at(2);
+        while (!stopped.pull().empty()) {
+        }
+        ADD_FAILURE() << when;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::io);
+        EXPECT_EQ(error.sys_errno(), ECANCELED) << error.what();
+      }
+      for (std::uint64_t i = 0; i < count; ++i) other.push(count - i);
+      EXPECT_EQ(*other, 1U);
+      all.request_stop();  // both kinds of request count
+      other.clear();
+      EXPECT_THROW(other.push(1), Error);
+    }
+  }
+}
+
+TEST(StoppedSorters, need_a_token_of_the_standard_library) {
+  struct Token {
+    bool stop_requested() const { return false; }
+    bool stop_possible() const { return true; }
+  };
+  const auto code_of = [](const std::function<void()>& use) {
+    try {
+      use();
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return ErrorCode::corrupt;
+  };
+  EXPECT_EQ(code_of([] { resources({.stop = Token()}); }), ErrorCode::usage);
+  EXPECT_EQ(code_of([] { sorter<int>({}, resources(), {.stop = Token()}); }), ErrorCode::usage);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, StoppedJobs,
