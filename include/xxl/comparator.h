@@ -55,7 +55,7 @@ class RecordOrder {
   mutable std::exception_ptr exception_;
 };
 
-// An order, or none, with copies of their own.
+// An order with copies of its own. It may be empty.
 class OwnOrder {
  public:
   OwnOrder() = default;
@@ -68,7 +68,7 @@ class OwnOrder {
   }
   ~OwnOrder() { delete order_; }
 
-  // Null if there is none.
+  // Null if it is empty.
   const RecordOrder* get() const { return order_; }
 
  private:

@@ -1,15 +1,15 @@
 // Sorted runs in temporary files, merged a batch at a time.
 //
 // A batch is everything in memory that does not come after some record, the split. Blocks are
-// fetched in the order of their first records, so all records before the first one of the next
-// block are in memory: no split goes beyond it (Dementiev and Sanders, "Asynchronous Parallel Disk
-// Sorting", SPAA 2003, section 2.2).
+// fetched in the order of their first records. So all records before the first one of the next
+// block are in memory, and no split goes beyond it. Source: Dementiev and Sanders, "Asynchronous
+// Parallel Disk Sorting" (SPAA 2003), section 2.2.
 //
 //     run 0    |a  c  f |g  k |  not fetched        in memory: c f g h i k
 //     run 1       |b  d  h  i |m  ...               split: at most m
 //
-// A run that is added later may have a block that is needed sooner than those in memory. Then the
-// farthest of these makes room, and is read again.
+// A run added later may have a block needed sooner than the blocks in memory. Then the farthest
+// block makes room, and is read again.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class MergedRuns {
   // Those of which not all blocks are begun.
   std::size_t runs() const { return runs_.size(); }
   void add(Run run) { runs_.push_back(std::move(run)); }
-  // Takes the shorter half of the runs from `other`, but for blocks that are begun there.
+  // Takes the shorter half of the runs from `other`, except blocks begun there.
   void add_shorter_half(MergedRuns& other) {
     other.wait();
     other.drop_all();
@@ -99,8 +99,8 @@ class MergedRuns {
     return records;
   }
   std::size_t blocks_in_memory() const { return loaded_.size(); }
-  // Whether too many buffers hold blocks that are begun: the ends of many runs. Then all that is in
-  // memory must be taken.
+  // Whether too many buffers hold begun blocks: the ends of many runs. Then all records in memory
+  // must be taken.
   bool is_crowded() const {
     const auto begun = std::count_if(loaded_.begin(), loaded_.end(),
                                      [](const Loaded& block) { return block.run == nullptr; });

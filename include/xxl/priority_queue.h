@@ -8,17 +8,16 @@
 //     events.push(next(event));
 //   }
 //
-// Records that come soon are in the front, a sorted batch; all others come after a record called
-// the split. A push compares with the split. Before it: into a small heap beside the front.
-// Otherwise into a buffer, where nothing is sorted; when it is full, it becomes a sorted run in
-// temporary files. When front and heap are empty, a batch is taken from buffer and runs
-// (xxl/merged_runs.h), and sorted. So most records are moved four times and sorted twice, in the
-// cache, and no tree of runs is kept.
+// The next records are in the front, a sorted batch. All others come after a record called the
+// split. A push compares its record with the split. A record before the split goes to a small heap.
+// All others go to a buffer without order, and a full buffer becomes a sorted run in temporary
+// files. When front and heap are empty, buffer and runs give the next batch (xxl/merged_runs.h). So
+// most records are moved four times and sorted twice.
 //
 //     pop  <-  heap, front  |  buffer, run, run, run     split: |
 //
-// Source of the task: Sanders, "Fast Priority Queues for Cached Memory" (ALENEX 1999), whose
-// insertion and deletion buffers these are; the design is in docs/internals/priority-queue.md.
+// docs/internals/priority-queue.md has the design. Source of the insertion and deletion buffers:
+// Sanders, "Fast Priority Queues for Cached Memory" (ALENEX 1999).
 #pragma once
 
 #include <algorithm>
@@ -67,7 +66,7 @@ class priority_queue {
 
   // Number of records.
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  // Whether there are none.
+  // True without records.
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
   // Adds a copy of a record.
@@ -234,7 +233,7 @@ class priority_queue {
     if (!split_) split_ = batch_.end[-1];
   }
 
-  // The records of the runs that are in memory go to the buffer.
+  // The runs' records in memory go to the buffer.
   void return_blocks() {
     const auto all = [](const T&) { return true; };
     while (runs_.records_in_memory() > 0) {
@@ -245,7 +244,7 @@ class priority_queue {
   }
 
   // Fills `batch` about half with the first records of `runs` and, unless null, of `buffer`.
-  // Returns the split; none if nothing is left.
+  // Returns the split, unless nothing is left.
   std::optional<T> take_batch(detail::MergedRuns<T, Before>& runs, Records& batch,
                               Records* buffer) {
     const std::size_t wanted = batch.capacity() / 2;
@@ -325,15 +324,15 @@ class priority_queue {
 
   struct Writing {
     std::byte* buffer;
-    std::optional<std::uint32_t> number;  // of the block that was written from it
+    std::optional<std::uint32_t> number;  // the block written from it
   };
 
   Compare less_;
   std::uint64_t size_ = 0;
-  std::optional<T> split_;  // of what has been taken; none: nothing has
+  std::optional<T> split_;  // empty before the first batch
   Records heap_;            // below the split, a heap
   Records batch_;
-  T* front_ = nullptr;  // of the batch, in order
+  T* front_ = nullptr;  // the next record of the batch
   Records buffer_;      // not below the split, in any order
   Records spare_;       // for sorting
   std::vector<Writing> writing_;

@@ -1,4 +1,4 @@
-// Sorts a vector or another range of a program, with little memory beside it.
+// Sorts a vector or another range of a program, in bounded memory of its own.
 //
 //   xxl::sort(edges, xxl::by(&Edge::to, xxl::desc(&Edge::weight)), {.memory_bytes = 1 << 30});
 //

@@ -48,7 +48,7 @@ enum class RecordLength : std::uint8_t {
   any_with_key,  // the same; the record begins with its counted key
 };
 
-class AnyLengthEngine;  // of the library
+class AnyLengthEngine;  // in the library
 XXL_API const AnyLengthEngine& any_length_engine();
 
 struct SorterSpec {

@@ -8,7 +8,7 @@
 
 namespace xxl {
 
-// Made of a std::stop_token: .stop = source.get_token(). Empty: there is no request to stop.
+// Made of a std::stop_token: .stop = source.get_token(). Empty: nothing stops.
 class stop_signal {
  public:
   stop_signal() = default;

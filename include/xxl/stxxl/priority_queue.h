@@ -29,7 +29,7 @@ class write_pool : public read_write_pool<Block> {
   explicit write_pool(unsigned_type blocks = 1) : read_write_pool<Block>(0, blocks) {}
 };
 
-// `Memory`: bytes beside the pools.
+// `Memory`: in bytes, without the pools.
 template <class T, class Compare, unsigned_type Memory>
 struct priority_queue_config {
   using value_type = T;
