@@ -107,9 +107,9 @@ class MergedRuns {
     return static_cast<std::size_t>(begun) > buffers_ / 4 * 3;
   }
   // Appends every `stride`-th record in memory.
-  void sample(std::size_t stride, std::vector<T>& to) const {
+  void sample(std::size_t stride, std::vector<const T*>& to) const {
     for (const Loaded& block : loaded_) {
-      for (std::size_t i = stride - 1; i < block.size(); i += stride) to.push_back(block.at[i]);
+      for (std::size_t i = stride - 1; i < block.size(); i += stride) to.push_back(block.at + i);
     }
   }
   // How many come before `split`.

@@ -270,15 +270,16 @@ class priority_queue {
     const std::size_t wanted = batch.capacity() / 2;
     const std::size_t wanted_samples = std::max(kSamplesOfBatch, 4 * runs.blocks_in_memory());
     const std::size_t stride = std::max<std::size_t>(1, wanted / wanted_samples);
-    std::vector<T> samples;
+    std::vector<const T*> samples;
     samples.reserve(there / stride + 1);
     runs.sample(stride, samples);
     for (std::size_t i = stride - 1; buffer != nullptr && i < buffer->size(); i += stride) {
-      samples.push_back(buffer->begin[i]);
+      samples.push_back(buffer->begin + i);
     }
-    if (runs.limit() != nullptr) samples.push_back(*runs.limit());
-    std::vector<T> spare = samples;
-    sort(samples.data(), samples.size(), spare.data());
+    if (runs.limit() != nullptr) samples.push_back(runs.limit());
+    std::vector<const T*> spare(samples.size());
+    detail::merge_sort(samples.data(), samples.size(), spare.data(), false,
+                       [this](const T* a, const T* b) { return before(*a, *b); });
     const auto fits = [&](const T& split) {
       std::uint64_t records = runs.count_before(split);
       for (const T* record = begin_of(buffer); record != end_of(buffer); ++record) {
@@ -286,17 +287,18 @@ class priority_queue {
       }
       return records < batch.capacity();
     };
-    const auto usable = [&](const T& split) {
-      return runs.limit() == nullptr || !before(*runs.limit(), split);
+    const auto usable = [&](const T* split) {
+      return runs.limit() == nullptr || !before(*runs.limit(), *split);
     };
     const auto end = std::partition_point(samples.begin(), samples.end(), usable);
     auto at = std::min<std::size_t>(wanted / stride, end - samples.begin() - 1);
-    while (at > 0 && !fits(samples[at])) at /= 2;
-    if (at > 0 || buffer == nullptr || fits(samples[0])) return samples[at];
+    while (at > 0 && !fits(*samples[at])) at /= 2;
+    const T split = *samples[at];
+    if (at > 0 || buffer == nullptr || fits(split)) return split;
     // The samples of the buffer say nothing about it.
     sort(buffer->begin, buffer->size(), spare_.begin);
-    const T& split = buffer->begin[std::min(wanted / 4, buffer->size() - 1)];
-    return before(split, samples[0]) ? split : samples[0];
+    const T& of_buffer = buffer->begin[std::min(wanted / 4, buffer->size() - 1)];
+    return before(of_buffer, split) ? of_buffer : split;
   }
   static const T* begin_of(const Records* records) { return records ? records->begin : nullptr; }
   static const T* end_of(const Records* records) { return records ? records->end : nullptr; }
@@ -312,7 +314,8 @@ class priority_queue {
     for (; record != buffer->end && batch.end != batch.limit; ++record) {
       const T moved = *record;
       const bool taken = takes(moved);
-      *batch.end = *keep = moved;
+      *batch.end = moved;
+      *keep = moved;
       batch.end += taken;
       keep += !taken;
     }

@@ -24,11 +24,12 @@ namespace {
 constexpr std::size_t kBlocks = 512;  // that memory has, within these bounds:
 constexpr std::size_t kLeastBlockBytes = 4 * kKiB;
 constexpr std::size_t kMostBlockBytes = kMiB;
+constexpr std::size_t kLeastRecords = 8;  // of a block: tables keep the first one
 
 std::size_t block_bytes_of(std::uint64_t memory_bytes, std::size_t record_bytes) {
   const std::uint64_t wanted = std::bit_floor(memory_bytes / kBlocks);
   return std::max(std::clamp<std::size_t>(wanted, kLeastBlockBytes, kMostBlockBytes),
-                  round_up(record_bytes, kSectorBytes));
+                  round_up(kLeastRecords * record_bytes, kSectorBytes));
 }
 
 JobOptions options_of(const Grant& grant) {

@@ -104,6 +104,19 @@ TEST(PriorityQueue, is_as_large_as_wanted) {
   }
 }
 
+struct LargeRecord {
+  std::uint64_t key;
+  std::byte rest[4992];
+  bool operator<(const LargeRecord& other) const { return key < other.key; }
+};
+
+TEST(PriorityQueue, takes_large_records) {
+  constexpr std::uint64_t kRecords = 4000;
+  priority_queue<LargeRecord> queue({}, with_memory(3 << 20));
+  for (std::uint64_t i = 0; i < kRecords; ++i) queue.push({i * 7919 % kRecords, {}});
+  for (std::uint64_t i = kRecords; i-- > 0; queue.pop()) ASSERT_EQ(queue.top().key, i);
+}
+
 TEST(PriorityQueue, packs_what_it_writes) {
   BothQueues queues(with_codec());
   mix(queues, 1, 300'000, 1'000'000, 20);
