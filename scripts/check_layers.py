@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The modules of each layer with their budgets of lines, lowest layer first. Those of one layer do not
 # know each other.
 LAYERS = (
-    {"include/xxl": 7154},
+    {"include/xxl": 7211},
     {"src/base": 2697},
     {"io": 6515},
     {"src/columns/files": 830, "src/record": 10372},
@@ -28,7 +28,7 @@ LAYERS = (
     {"gpu/find": 190, "src/job/general_sort": 5995},
     {"src/job/join": 3830},
     {"src/cluster": 2810, "src/job/files": 1600},
-    {"mpi": 560, "src/callers": 2477},
+    {"mpi": 560, "src/callers": 2481},
     {"src/columns": 4830},
     {"tools/cli": 2885},
     {"tools/report": 3535},

@@ -75,6 +75,23 @@ class OwnOrder {
   const RecordOrder* order_ = nullptr;
 };
 
+// Copies bytes. Assignments may leave out the bytes between members, but records have them.
+template <class Item>
+void copy_item(const Item* from, Item* to) {
+  std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), sizeof(Item));
+}
+
+// Copies of items without their destructors.
+template <class Item, std::size_t kCount>
+class ItemCopies {
+ public:
+  explicit ItemCopies(const Item* items) { std::memcpy(bytes_, items, sizeof(bytes_)); }
+  const Item* data() const { return reinterpret_cast<const Item*>(bytes_); }
+
+ private:
+  alignas(Item) std::byte bytes_[kCount * sizeof(Item)];
+};
+
 // Merges the sorted halves of source[0, count) into `target`, from both ends at once and without
 // branches that depend on the order. With any `less`, it stays within these arrays.
 template <class Item, class Less>
@@ -88,15 +105,15 @@ void merge_halves(const Item* source, std::size_t count, Item* target, const Les
   Item* back = target + count - 1;
   for (std::size_t i = 0; i < half; ++i) {
     const bool takes_right = less(*right, *left);
-    *front++ = takes_right ? *right : *left;
+    copy_item(takes_right ? right : left, front++);
     right += takes_right;
     left += !takes_right;
     const bool takes_left = less(*right_last, *left_last);
-    *back-- = takes_left ? *left_last : *right_last;
+    copy_item(takes_left ? left_last : right_last, back--);
     left_last -= takes_left;
     right_last -= !takes_left;
   }
-  if (count % 2 != 0) *front = left <= left_last ? *left : *right;
+  if (count % 2 != 0) copy_item(left <= left_last ? left : right, front);
 }
 
 // Sorts four items, stably.
@@ -113,10 +130,10 @@ void sort_four(const Item* source, Item* target, const Less& less) {
   const Item* const left = c_first ? a : (d_before_b ? c : b);
   const Item* const right = d_before_b ? d : (c_first ? b : c);
   const bool swapped = less(*right, *left);
-  target[0] = *least;
-  target[1] = swapped ? *right : *left;
-  target[2] = swapped ? *left : *right;
-  target[3] = *greatest;
+  copy_item(least, target);
+  copy_item(swapped ? right : left, target + 1);
+  copy_item(swapped ? left : right, target + 2);
+  copy_item(greatest, target + 3);
 }
 
 // Sorts `items`; the result is in `spare` if `into_spare`.
@@ -127,15 +144,17 @@ void merge_sort(Item* items, std::size_t count, Item* spare, bool into_spare, co
   if (count < kLeast) {
     std::size_t sorted = 0;
     if (count >= 4) {
-      Item four[4] = {items[0], items[1], items[2], items[3]};
-      sort_four(four, target, less);
+      const ItemCopies<Item, 4> four(items);
+      sort_four(four.data(), target, less);
       sorted = 4;
     }
     for (; sorted < count; ++sorted) {
-      const Item item = items[sorted];
+      const ItemCopies<Item, 1> item(items + sorted);
       std::size_t at = sorted;
-      for (; at > 0 && less(item, target[at - 1]); --at) target[at] = target[at - 1];
-      target[at] = item;
+      for (; at > 0 && less(*item.data(), target[at - 1]); --at) {
+        copy_item(target + at - 1, target + at);
+      }
+      copy_item(item.data(), target + at);
     }
     return;
   }
@@ -151,7 +170,7 @@ class ComparedOrder final : public RecordOrder {
   static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__,
                 "records that need more alignment than std::max_align_t are sorted by keys only");
 
-  explicit ComparedOrder(Compare less) : less_(std::move(less)) {}
+  explicit ComparedOrder(Compare by) : less_(std::move(by)) {}
 
   int compare(const std::byte* a, const std::byte* b) const override {
     if (less(at(a), at(b))) return -1;

@@ -32,8 +32,20 @@ namespace detail {
 
 // A key to keep: what it refers to may be gone with its record.
 template <class Key>
-using KeptKey = std::conditional_t<std::is_same_v<std::decay_t<Key>, std::string_view>, std::string,
-                                   std::decay_t<Key>>;
+struct Kept {
+  using type = Key;
+};
+template <class Key>
+using KeptKey = typename Kept<std::decay_t<Key>>::type;
+template <>
+struct Kept<std::string_view> {
+  using type = std::string;
+};
+template <template <class...> class Product, class... Parts>
+requires(std::tuple_size<Product<Parts...>>::value == sizeof...(Parts))  // a pair or tuple
+    struct Kept<Product<Parts...>> {
+  using type = Product<KeptKey<Parts>...>;
+};
 
 }  // namespace detail
 
@@ -90,7 +102,8 @@ class group_interface {
 
   // Groups of records with equal keys, as an input range of record_group. Groups may have any size.
   // The key is the first record of the group. For records of any length it is their key().
-  // Unread records of a group are passed over. The sorter must outlive the range.
+  // Unread records of a group are passed over when the loop goes on. The sorter must outlive the
+  // range.
   [[nodiscard]] auto groups() { return Groups<WholeKey>(self(), WholeKey()); }
   // The same for keys that `key` gives: a member or function of what operator* gives. The order of
   // the sorter must begin with this key. Otherwise equal keys may be in several groups.
@@ -231,11 +244,11 @@ class group_interface {
                         "fold(value, record) changes the value and returns nothing");
           fold_(value, record);
         }
+        folded_.emplace(key, std::move(value));
       } catch (...) {
         sorter_->lose_group();
         throw;
       }
-      folded_.emplace(key, std::move(value));
       ++groups_;
     }
 

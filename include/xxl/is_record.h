@@ -23,7 +23,7 @@ inline constexpr bool kCopiesBytes = __has_trivial_copy(T);
 
 // Records are written to disk as the bytes that they are, and read back as such. This is right for
 // types whose copy constructor copies bytes: numbers, std::pair and std::tuple of them, structs of
-// such. Assignment and destructor may do anything, and are not called for records in a sorter. A
+// such. Assignment, if there is any, must copy all of them as well. Destructors may do anything. A
 // program vouches for other types of its own by a specialization.
 template <class T>
 struct is_record : std::bool_constant<std::is_copy_constructible_v<T> && detail::kCopiesBytes<T>> {

@@ -57,15 +57,20 @@ class MergedRuns {
   // Those of which not all blocks are begun.
   std::size_t runs() const { return runs_.size(); }
   void add(Run run) { runs_.push_back(std::move(run)); }
-  // Takes the shorter half of the runs from `other`, except blocks begun there.
-  void add_shorter_half(MergedRuns& other) {
+  // Takes the shortest runs from `other`, two at least, except blocks begun there. Each one is not
+  // longer than all before it together, so a record is merged again only with as many others.
+  void add_shortest(MergedRuns& other) {
     other.wait();
     other.drop_all();
-    other.runs_.sort([](const Run& a, const Run& b) {
-      return a.blocks.size() - a.begun < b.blocks.size() - b.begun;
-    });
-    const auto half = std::next(other.runs_.begin(), static_cast<long>(other.runs_.size() / 2));
-    runs_.splice(runs_.end(), other.runs_, other.runs_.begin(), half);
+    const auto blocks_left = [](const Run& run) { return run.blocks.size() - run.begun; };
+    other.runs_.sort([&](const Run& a, const Run& b) { return blocks_left(a) < blocks_left(b); });
+    std::size_t blocks = 0;
+    auto end = other.runs_.begin();
+    for (std::size_t runs = 0; end != other.runs_.end(); ++end, ++runs) {
+      if (runs >= 2 && blocks_left(*end) > blocks) break;
+      blocks += blocks_left(*end);
+    }
+    runs_.splice(runs_.end(), other.runs_, other.runs_.begin(), end);
   }
 
   // Begins to read what comes next.

@@ -26,6 +26,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,15 +40,18 @@
 namespace xxl {
 
 // One thread at a time may use a queue. After an exception it can only be destroyed. Its temporary
-// files are then gone.
+// files are then gone. A stop request ends it when it reads or writes.
 //
-// Compare: a strict weak order, which must not throw. As in std::priority_queue, the top is the
-// largest record: std::greater gives the smallest first. Equal records come in any order.
+// Compare: a strict weak order, with a const operator(), which must not throw. As in
+// std::priority_queue, the top is the largest record: std::greater gives the smallest first. Equal
+// records come in any order. Each block of records, a 512th of the memory, needs about 200
+// bytes and a record more.
 //
 // All members may throw Error, for example Error{no_space} for a full disk.
 template <class T, class Compare = std::less<T>>
 class priority_queue {
   static_assert(is_record_v<T>, "records are written to disk as their bytes: see xxl::is_record");
+  static_assert(sizeof(T) <= (32 << 10), "records of a priority queue have at most 32 KiB");
 
  public:
   using value_type = T;             // the record
@@ -55,12 +59,16 @@ class priority_queue {
   using size_type = std::uint64_t;  // a number of records
 
   // `memory_bytes`: memory of this queue; 0: an equal part of the resources.
-  // Throws Error{no_space} if `shared` has less free memory than wanted, or too little.
+  // Throws Error{no_space} if `shared` has less free memory than wanted, or too little, and
+  // Error{device} with Device::gpu.
   explicit priority_queue(Compare less = Compare(), const resources& shared = resources(),
                           std::uint64_t memory_bytes = 0)
       : less_(std::move(less)),
         files_(shared, memory_bytes, sizeof(T), "a priority queue"),
         runs_(files_, carve(), Before{less_}) {}
+  // The same with resources of its own.
+  priority_queue(Compare less, resource_options own)
+      : priority_queue(std::move(less), resources(std::move(own))) {}
   priority_queue(const priority_queue&) = delete;
   priority_queue& operator=(const priority_queue&) = delete;
 
@@ -81,7 +89,11 @@ class priority_queue {
   // Adds a record made of `args`.
   template <class... Args>
   void emplace(Args&&... args) {
-    push(T(std::forward<Args>(args)...));
+    if constexpr (std::is_constructible_v<T, Args...>) {
+      push(T(std::forward<Args>(args)...));
+    } else {
+      push(T{std::forward<Args>(args)...});
+    }
   }
 
   // The largest record. Valid until the next push() or pop(). Throws Error{usage} if empty.
@@ -139,7 +151,7 @@ class priority_queue {
     buffer_ = records(all / 4);
     spare_ = records(all / 4);
     batch_ = records(all / 8);
-    heap_ = records(std::max<std::size_t>(1, std::min(all / 32, kMostHeapBytes / block)));
+    heap_ = records(all / 64);
     front_ = batch_.begin;
     for (std::size_t i = 0; i < all / 16; ++i) writing_.push_back({take(1), std::nullopt});
     std::vector<std::byte*> reading;
@@ -198,7 +210,7 @@ class priority_queue {
     }
   }
 
-  // Makes one of the shorter half of the runs. The buffer is empty: it and the spare memory do.
+  // Makes one run of the shortest ones, in the memory of the empty buffer and the spare one.
   void merge_runs() {
     const std::size_t block = files_.block_bytes();
     auto* const memory = reinterpret_cast<std::byte*>(spare_.begin);
@@ -207,7 +219,7 @@ class priority_queue {
       reading.push_back(memory + at);
     }
     detail::MergedRuns<T, Before> merged(files_, std::move(reading), Before{less_});
-    merged.add_shorter_half(runs_);
+    merged.add_shortest(runs_);
     Records batch = buffer_;
     T* const spare = batch.limit = buffer_.begin + buffer_.capacity() / 2;
     detail::RunOfBlocks<T> run;
@@ -322,7 +334,6 @@ class priority_queue {
     buffer->end = std::copy(record, static_cast<const T*>(buffer->end), keep);
   }
 
-  static constexpr std::size_t kMostHeapBytes = std::size_t{1} << 20;
   static constexpr std::size_t kSamplesOfBatch = 1024;
 
   struct Writing {

@@ -15,7 +15,7 @@ namespace xxl::detail {
 // the program does. Threads and files are made with the first block. For one thread at a time.
 class ScratchBlocks {
  public:
-  // `memory_bytes`: 0 for an equal part. `record_bytes`: size of a record; a block holds several.
+  // `memory_bytes`: 0 for an equal part. Blocks hold several records of `record_bytes`.
   // `what`: "a priority queue", for messages. Throws Error{no_space}.
   XXL_API ScratchBlocks(const resources& shared, std::uint64_t memory_bytes,
                         std::size_t record_bytes, const char* what);

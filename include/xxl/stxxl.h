@@ -12,7 +12,8 @@
 // config::add_disk) become scratch directories: the directories of their files. Sorting uses all
 // cores. Missing names fail to compile with a message.
 //
-// Comparators are called by many threads at once. They must be const, and must not throw.
+// Comparators are called by many threads at once, and must be const. Those of priority_queue must
+// not throw.
 //
 // Source of the interface: Dementiev, Kettner and Sanders, "STXXL: standard template library for
 // XXL data sets" (Software: Practice and Experience, 2008), and the headers of STXXL 1.4.1.

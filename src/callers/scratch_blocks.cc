@@ -32,7 +32,10 @@ std::size_t block_bytes_of(std::uint64_t memory_bytes, std::size_t record_bytes)
                   round_up(kLeastRecords * record_bytes, kSectorBytes));
 }
 
-JobOptions options_of(const Grant& grant) {
+JobOptions options_of(const Grant& grant, const resources& shared, const char* what) {
+  if (shared.options().device == Device::gpu) {
+    throw Error(ErrorCode::device, std::string(what) + " uses no GPU");
+  }
   JobOptions options;
   grant.give_to(options);
   static_cast<JobMeans&>(options) = grant.means();
@@ -56,7 +59,7 @@ class ScratchBlocks::Files : public OfProcess {
         const char* what)
       : what_(what),
         grant_(shared, memory_bytes),
-        options_(options_of(grant_)),
+        options_(options_of(grant_, shared, what)),
         block_bytes_(block_bytes_of(options_.memory_bytes, record_bytes)),
         memory_(region_bytes(options_, block_bytes_, what)),
         monitor_(options_.stop) {}

@@ -62,16 +62,17 @@ class deque {
   reference back() { return (*this)[size_ - 1]; }
   const_reference back() const { return (*this)[size_ - 1]; }
 
-  void push_back(const T& value) {
+  void push_back(T value) {  // (a copy: it may be an element)
     if (size_ == elements_.size()) grow();
     elements_[place(size_)] = value;
     ++size_;
   }
-  void push_front(const T& value) {
+  void push_front(T value) {
     if (size_ == elements_.size()) grow();
-    begin_ = place(elements_.size() - 1);
+    const size_type before = place(elements_.size() - 1);
+    elements_[before] = value;
+    begin_ = before;
     ++size_;
-    front() = value;
   }
   void pop_back() { --size_; }
   void pop_front() {

@@ -1,6 +1,8 @@
 // stxxl::priority_queue, and the pools that containers are made with.
 #pragma once
 
+#include <algorithm>
+
 #include "xxl/priority_queue.h"
 #include "xxl/stxxl/config.h"
 
@@ -52,7 +54,8 @@ class priority_queue {
   priority_queue(const prefetch_pool<block_type>& prefetched, const write_pool<block_type>& written)
       : priority_queue(prefetched.memory_bytes(), written.memory_bytes()) {}
   priority_queue(unsigned_type prefetch_bytes, unsigned_type write_bytes)
-      : memory_(Config::memory + prefetch_bytes + write_bytes),
+      : memory_(std::max<unsigned_type>(Config::memory + prefetch_bytes + write_bytes,
+                                        kLeastRecords * sizeof(value_type))),
         queue_(comparator_type(), detail::resources_of(memory_)) {}
 
   size_type size() const { return queue_.size(); }
@@ -63,6 +66,8 @@ class priority_queue {
   unsigned_type mem_cons() const { return memory_; }
 
  private:
+  static constexpr unsigned_type kLeastRecords = 1024;
+
   unsigned_type memory_;
   mutable xxl::priority_queue<value_type, comparator_type> queue_;
 };

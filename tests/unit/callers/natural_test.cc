@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -296,6 +297,27 @@ TEST(NaturalSorter, gives_groups_of_any_size) {
   }
   EXPECT_EQ(groups, 10U);
   EXPECT_TRUE(edges.groups().empty());
+}
+
+// A key that refers to its record is kept by value.
+TEST(NaturalSorter, gives_groups_by_several_members) {
+  sorter<Edge> edges(by(&Edge::to, &Edge::from), with_memory(kLittleMemory), {.repeatable = true});
+  for (std::uint32_t i = 0; i < 400'000; ++i) edges.emplace(i % 7, i % 1000);
+  const auto ends = [](const Edge& edge) { return std::tie(edge.to, edge.from); };
+  std::uint32_t groups = 0;
+  for (auto [key, rows] : edges.groups(ends)) {
+    for (const Edge& edge : rows) ASSERT_EQ(ends(edge), key);
+    ++groups;
+  }
+  EXPECT_EQ(groups, 7000U);
+  edges.rewind();
+  std::uint64_t rows = 0;
+  for (const auto& [key, count] :
+       edges.fold_by(ends, 0U, [](unsigned&count, const Edge&) { ++count; })) {
+    EXPECT_NEAR(count, 57, 1);
+    rows += count;
+  }
+  EXPECT_EQ(rows, 400'000U);
 }
 
 TEST(NaturalSorter, gives_groups_of_comparators_strings_and_formats) {

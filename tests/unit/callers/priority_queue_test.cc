@@ -117,6 +117,11 @@ TEST(PriorityQueue, takes_large_records) {
   for (std::uint64_t i = kRecords; i-- > 0; queue.pop()) ASSERT_EQ(queue.top().key, i);
 }
 
+TEST(PriorityQueue, uses_no_gpu) {
+  const resources shared({.memory_bytes = kLeastMemory, .device = Device::gpu});
+  EXPECT_THROW((priority_queue<int>({}, shared)), Error);
+}
+
 TEST(PriorityQueue, packs_what_it_writes) {
   BothQueues queues(with_codec());
   mix(queues, 1, 300'000, 1'000'000, 20);

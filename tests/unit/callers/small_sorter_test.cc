@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <stop_token>
@@ -124,6 +125,27 @@ TEST(SmallSorter, is_left_to_the_parent_by_a_child) {
               0);
   }
   EXPECT_EQ(pull_all(numbers), (std::vector<std::uint64_t>{1, 2, 3}));
+}
+
+// The bytes between members are part of a record: an optimized assignment leaves them out.
+TEST(SmallSorter, keeps_the_bytes_between_members) {
+  struct Record {
+    std::uint8_t key;
+    std::uint64_t number;
+    std::uint16_t last;
+  };
+  const auto less = [](const Record& a, const Record& b) { return a.key < b.key; };
+  for (const std::size_t count : {3U, 40U, 1000U}) {
+    sorter<Record, decltype(less)> sorter(less, with_memory(kLittleMemory));
+    for (std::size_t i = 0; i < count; ++i) {
+      Record record;
+      std::memset(static_cast<void*>(&record), static_cast<int>(i), sizeof(record));
+      record.key = static_cast<std::uint8_t>(i * 7);
+      record.number = i;
+      sorter.push(record);
+    }
+    EXPECT_EQ(pull_all(sorter).size(), count);
+  }
 }
 
 }  // namespace
