@@ -95,7 +95,6 @@ bool become(std::size_t most, const char* directory) {
 class AllocationTest : public ::testing::Test {
  protected:
   AllocationTest() {
-    std::filesystem::create_directory(directory_);
     std::uint64_t x = 88172645463325252u;
     for (std::uint64_t& number : numbers_) {
       x ^= x << 13;
@@ -134,9 +133,14 @@ class AllocationTest : public ::testing::Test {
     EXPECT_GT(failed, 10);
   }
 
-  const std::string directory_ =
-      (std::filesystem::temp_directory_path() / ("xxl_allocation_" + std::to_string(::getpid())))
-          .string();
+  static std::string make_directory() {
+    const auto path =
+        std::filesystem::temp_directory_path() / ("xxl_allocation_" + std::to_string(::getpid()));
+    std::filesystem::create_directory(path);
+    return path.string();
+  }
+
+  const std::string directory_ = make_directory();
   const xxl::resources resources_{
       {.memory_bytes = kMemory, .scratch_dirs = {directory_}, .threads = 2}};
   std::vector<std::uint64_t> numbers_ = std::vector<std::uint64_t>(400'000);
