@@ -1,5 +1,5 @@
-// What goes wrong is an xxl::Error: at once for what is given, otherwise by the next call. The
-// sorter can be used again after clear().
+// Failures are exceptions (xxl::Error). Wrong options are refused at once, and the next call says
+// what failed in the background. A sorter can be used again after clear().
 #include <xxl/sorter.h>
 
 #include <cstdint>

@@ -51,7 +51,7 @@ struct array_options {
   std::shared_ptr<const detail::GpuFinder> finder = {};  // for the library's tests
 };
 
-// What was done.
+// The report of a sort.
 struct array_report {
   // The devices used: "GPU 0, NVIDIA H200", "cpu". Joins with keys of more than 8 bytes use both.
   std::vector<std::string> devices;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "xxl/is_record.h"
 #include "xxl/order.h"
 #include "xxl/pulling.h"
 #include "xxl/std_parts.h"
@@ -66,11 +67,7 @@ class group_interface {
   // Pushes a record made of `parts`.
   template <class... Parts>
   void emplace(Parts&&... parts) {
-    if constexpr (std::is_constructible_v<T, Parts...>) {
-      self().push(T(std::forward<Parts>(parts)...));
-    } else {
-      self().push(T{std::forward<Parts>(parts)...});
-    }
+    self().push(detail::make_record<T>(std::forward<Parts>(parts)...));
   }
 
   // The next records, at most `most`. The option `limit` sorts no more than needed for them.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 namespace xxl {
 
@@ -32,5 +33,19 @@ struct is_record : std::bool_constant<std::is_copy_constructible_v<T> && detail:
 // The same as a value.
 template <class T>
 inline constexpr bool is_record_v = is_record<T>::value;
+
+namespace detail {
+
+// A record made of `parts`: by a constructor, or member by member.
+template <class T, class... Parts>
+T make_record(Parts&&... parts) {
+  if constexpr (std::is_constructible_v<T, Parts...>) {
+    return T(std::forward<Parts>(parts)...);
+  } else {
+    return T{std::forward<Parts>(parts)...};
+  }
+}
+
+}  // namespace detail
 
 }  // namespace xxl

@@ -34,8 +34,8 @@ struct RunOfBlocks {
     std::uint32_t records;
   };
   std::vector<Block> blocks;
-  std::size_t begun = 0;  // blocks of which records have been taken
-  std::size_t next = 0;   // the first one that has not been fetched
+  std::size_t begun = 0;  // so many blocks have given records
+  std::size_t next = 0;   // the block to fetch next
 
   bool is_done() const { return begun == blocks.size(); }
   const Block& next_block() const { return blocks[next]; }
@@ -54,7 +54,7 @@ class MergedRuns {
 
   using Run = RunOfBlocks<T>;
 
-  // Those of which not all blocks are begun.
+  // The number of runs that have a block from which nothing was taken.
   std::size_t runs() const { return runs_.size(); }
   void add(Run run) { runs_.push_back(std::move(run)); }
   // Takes the shortest runs from `other`, two at least, except blocks begun there. Each one is not
@@ -120,11 +120,12 @@ class MergedRuns {
   // How many come before `split`.
   std::uint64_t count_before(const T& split) const {
     std::uint64_t records = 0;
-    for (const Loaded& block : loaded_)
+    for (const Loaded& block : loaded_) {
       records += block.count([&](const T& record) { return before_(record, split); });
+    }
     return records;
   }
-  // Moves those for which `takes`, at most `most`, to `to`. Returns the end.
+  // Moves at most `most` records accepted by `takes` to `to`. Returns the end.
   template <class Takes>
   T* take(T* to, std::size_t most, const Takes& takes) {
     for (Loaded& block : loaded_) {

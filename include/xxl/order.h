@@ -130,7 +130,7 @@ auto ordered_type(const F&) -> decltype(first_parameter(&F::append_record));
 template <class Order>
 using OrderedType = decltype(ordered_type(std::declval<const Order&>()));
 
-// What `projection`, a member or a function, gives for `record`.
+// The value of a projection (a member or a function) for `record`.
 template <class P, class T>
 decltype(auto) project(const P& projection, const T& record) {
   if constexpr (std::is_member_object_pointer_v<P>) {

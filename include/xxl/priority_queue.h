@@ -26,7 +26,6 @@
 #include <cstring>
 #include <functional>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -44,8 +43,8 @@ namespace xxl {
 //
 // Compare: a strict weak order, with a const operator(), which must not throw. As in
 // std::priority_queue, the top is the largest record: std::greater gives the smallest first. Equal
-// records come in any order. Each block of records, a 512th of the memory, needs about 200
-// bytes and a record more.
+// records come in any order. Blocks have a 512th of the memory. Each written block needs about 200
+// bytes and one record more.
 //
 // All members may throw Error, for example Error{no_space} for a full disk.
 template <class T, class Compare = std::less<T>>
@@ -89,11 +88,7 @@ class priority_queue {
   // Adds a record made of `args`.
   template <class... Args>
   void emplace(Args&&... args) {
-    if constexpr (std::is_constructible_v<T, Args...>) {
-      push(T(std::forward<Args>(args)...));
-    } else {
-      push(T{std::forward<Args>(args)...});
-    }
+    push(detail::make_record<T>(std::forward<Args>(args)...));
   }
 
   // The largest record. Valid until the next push() or pop(). Throws Error{usage} if empty.
@@ -118,7 +113,8 @@ class priority_queue {
     Compare less;
     bool operator()(const T& a, const T& b) const { return less(b, a); }
   };
-  // Room for records, of which [begin, end) are there.
+  using Runs = detail::MergedRuns<T, Before>;
+  // Room for records. [begin, end) is filled.
   struct Records {
     T* begin = nullptr;
     T* end = nullptr;
@@ -218,15 +214,15 @@ class priority_queue {
     for (std::size_t at = 0; at + block <= spare_.capacity() * sizeof(T); at += block) {
       reading.push_back(memory + at);
     }
-    detail::MergedRuns<T, Before> merged(files_, std::move(reading), Before{less_});
+    Runs merged(files_, std::move(reading), Before{less_});
     merged.add_shortest(runs_);
-    Records batch = buffer_;
+    Records batch = buffer_, no_others;
     T* const spare = batch.limit = buffer_.begin + buffer_.capacity() / 2;
     detail::RunOfBlocks<T> run;
     for (;;) {
       merged.load();
       if (merged.records_in_memory() == 0) break;
-      take_batch(merged, batch, nullptr);
+      take_batch(merged, batch, no_others);
       merged.fetch();
       sort(batch.begin, batch.size(), spare);
       write(batch.begin, batch.end, run);
@@ -238,7 +234,7 @@ class priority_queue {
   void next_batch() {
     runs_.load();
     if (runs_.is_crowded()) return_blocks();
-    split_ = take_batch(runs_, batch_, &buffer_);
+    split_ = take_batch(runs_, batch_, buffer_);
     runs_.fetch();
     sort(batch_.begin, batch_.size(), spare_.begin);
     front_ = batch_.begin;
@@ -255,75 +251,66 @@ class priority_queue {
     runs_.load();
   }
 
-  // Fills `batch` about half with the first records of `runs` and, unless null, of `buffer`.
-  // Returns the split, unless nothing is left.
-  std::optional<T> take_batch(detail::MergedRuns<T, Before>& runs, Records& batch,
-                              Records* buffer) {
+  // Fills `batch` about half with the first records of `runs` and `others`. Returns the split,
+  // unless nothing is left.
+  std::optional<T> take_batch(Runs& runs, Records& batch, Records& others) {
     const std::size_t wanted = batch.capacity() / 2;
     const T* const limit = runs.limit();
-    const std::uint64_t there = runs.records_in_memory() + (buffer == nullptr ? 0 : buffer->size());
+    const std::uint64_t there = runs.records_in_memory() + others.size();
     batch.end = batch.begin;
     if (limit == nullptr && there <= wanted) {
-      take(runs, batch, buffer, [](const T&) { return true; });
+      take(runs, batch, others, [](const T&) { return true; });
       return std::nullopt;
     }
-    const T split = choose_split(runs, batch, buffer, there);
-    take(runs, batch, buffer, [&](const T& record) { return before(record, split); });
-    // Many equal records: some of them.
-    if (batch.size() == 0) {
-      take(runs, batch, buffer, [&](const T& record) { return !before(split, record); });
+    const T split = choose_split(runs, batch, others, there);
+    take(runs, batch, others, [&](const T& record) { return before(record, split); });
+    if (batch.size() == 0) {  // many equal records: some of them
+      take(runs, batch, others, [&](const T& record) { return !before(split, record); });
     }
     return split;
   }
 
   // A record that about half of `batch` comes before, and no more than all of it.
-  T choose_split(const detail::MergedRuns<T, Before>& runs, const Records& batch,
-                 const Records* buffer, std::uint64_t there) {
+  T choose_split(const Runs& runs, const Records& batch, const Records& others,
+                 std::uint64_t there) {
     const std::size_t wanted = batch.capacity() / 2;
     const std::size_t wanted_samples = std::max(kSamplesOfBatch, 4 * runs.blocks_in_memory());
     const std::size_t stride = std::max<std::size_t>(1, wanted / wanted_samples);
     std::vector<const T*> samples;
     samples.reserve(there / stride + 1);
     runs.sample(stride, samples);
-    for (std::size_t i = stride - 1; buffer != nullptr && i < buffer->size(); i += stride) {
-      samples.push_back(buffer->begin + i);
+    for (std::size_t i = stride - 1; i < others.size(); i += stride) {
+      samples.push_back(others.begin + i);
     }
     if (runs.limit() != nullptr) samples.push_back(runs.limit());
     std::vector<const T*> spare(samples.size());
     detail::merge_sort(samples.data(), samples.size(), spare.data(), false,
                        [this](const T* a, const T* b) { return before(*a, *b); });
+    const auto end = std::partition_point(samples.begin(), samples.end(), [&](const T* sample) {
+      return runs.limit() == nullptr || !before(*runs.limit(), *sample);
+    });
     const auto fits = [&](const T& split) {
       std::uint64_t records = runs.count_before(split);
-      for (const T* record = begin_of(buffer); record != end_of(buffer); ++record) {
-        records += before(*record, split);
-      }
+      for (const T* i = others.begin; i != others.end; ++i) records += before(*i, split);
       return records < batch.capacity();
     };
-    const auto usable = [&](const T* split) {
-      return runs.limit() == nullptr || !before(*runs.limit(), *split);
-    };
-    const auto end = std::partition_point(samples.begin(), samples.end(), usable);
     auto at = std::min<std::size_t>(wanted / stride, end - samples.begin() - 1);
     while (at > 0 && !fits(*samples[at])) at /= 2;
     const T split = *samples[at];
-    if (at > 0 || buffer == nullptr || fits(split)) return split;
-    // The samples of the buffer say nothing about it.
-    sort(buffer->begin, buffer->size(), spare_.begin);
-    const T& of_buffer = buffer->begin[std::min(wanted / 4, buffer->size() - 1)];
-    return before(of_buffer, split) ? of_buffer : split;
+    if (at > 0 || others.size() == 0 || fits(split)) return split;
+    // Samples of the others do not show their order.
+    sort(others.begin, others.size(), spare_.begin);
+    const T& of_others = others.begin[std::min(wanted / 4, others.size() - 1)];
+    return before(of_others, split) ? of_others : split;
   }
-  static const T* begin_of(const Records* records) { return records ? records->begin : nullptr; }
-  static const T* end_of(const Records* records) { return records ? records->end : nullptr; }
 
-  // Moves the records for which `takes` to `batch`, as many as it has room for.
+  // Moves the records accepted by `takes` to `batch`, as many as it has room for.
   template <class Takes>
-  static void take(detail::MergedRuns<T, Before>& runs, Records& batch, Records* buffer,
-                   const Takes& takes) {
+  static void take(Runs& runs, Records& batch, Records& others, const Takes& takes) {
     batch.end = runs.take(batch.end, batch.room(), takes);
-    if (buffer == nullptr) return;
-    const T* record = buffer->begin;
-    T* keep = buffer->begin;
-    for (; record != buffer->end && batch.end != batch.limit; ++record) {
+    const T* record = others.begin;
+    T* keep = others.begin;
+    for (; record != others.end && batch.end != batch.limit; ++record) {
       const T moved = *record;
       const bool taken = takes(moved);
       *batch.end = moved;
@@ -331,7 +318,7 @@ class priority_queue {
       batch.end += taken;
       keep += !taken;
     }
-    buffer->end = std::copy(record, static_cast<const T*>(buffer->end), keep);
+    others.end = std::copy(record, static_cast<const T*>(others.end), keep);
   }
 
   static constexpr std::size_t kSamplesOfBatch = 1024;
@@ -353,7 +340,7 @@ class priority_queue {
   std::size_t next_writing_ = 0;
   std::size_t most_runs_ = 0;
   detail::ScratchBlocks files_;
-  detail::MergedRuns<T, Before> runs_;
+  Runs runs_;
 };
 
 }  // namespace xxl

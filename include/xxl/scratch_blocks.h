@@ -25,7 +25,7 @@ class ScratchBlocks {
 
   // A multiple of 4096.
   XXL_API std::size_t block_bytes() const;
-  // Of the part: at least kLeastBlocks blocks. It is zero, and not touched.
+  // The memory of this container: at least kLeastBlocks blocks. No page of it has been used.
   XXL_API std::span<std::byte> memory() const;
   static constexpr std::size_t kLeastBlocks = 64;
 

@@ -34,8 +34,8 @@ class CallerJob : public OfProcess {
   using Make = std::function<std::unique_ptr<CallerSort>(
       const Grant& grant, Inputs& inputs, io::IoQueue& output, const std::stop_token& stop)>;
 
-  // Of `inputs` inputs, filled one after the other. `what`: "a sorter", for messages. `stop`: for
-  // this job alone, beside that of the resources.
+  // The inputs are filled one after the other. `what`: a name for messages, such as "a sorter".
+  // `stop` stops this job. The stop of the resources does so, too.
   CallerJob(const resources& shared, std::uint64_t memory_bytes, std::size_t inputs,
             const Make& make, const char* what, const std::stop_token& stop = {});
   ~CallerJob();

@@ -3,6 +3,8 @@
 //     file    e f g . . a b c d        begin at a, 7 elements
 #pragma once
 
+#include <algorithm>
+#include <queue>
 #include <stack>
 #include <utility>
 
@@ -104,58 +106,32 @@ class deque {
 // Pools and numbers of blocks are not used.
 template <class T, unsigned BlockSize = STXXL_DEFAULT_BLOCK_SIZE(T),
           class AllocStrategy = STXXL_DEFAULT_ALLOC_STRATEGY, class SizeType = uint64>
-class queue {
+class queue : public std::queue<T, deque<T>> {
  public:
-  using value_type = T;
-  using size_type = SizeType;
   using block_type = detail::block_of<BlockSize, T>;
   using pool_type = read_write_pool<block_type>;
 
   explicit queue(int = -1) {}
   queue(unsigned_type, unsigned_type, int = -1) {}
   explicit queue(pool_type&, int = -1) {}
-
-  void push(const T& value) { elements_.push_back(value); }
-  void pop() { elements_.pop_front(); }
-  size_type size() const { return elements_.size(); }
-  bool empty() const { return elements_.empty(); }
-  T& front() { return elements_.front(); }
-  const T& front() const { return elements_.front(); }
-  T& back() { return elements_.back(); }
-  const T& back() const { return elements_.back(); }
-
- private:
-  deque<T> elements_;
 };
 
 // The same.
 template <class T, unsigned BlockSize = STXXL_DEFAULT_BLOCK_SIZE(T)>
-class stack {
+class stack : public std::stack<T, deque<T>> {
  public:
-  using value_type = T;
-  using size_type = uint64;
   using block_type = detail::block_of<BlockSize, T>;
   using pool_type = read_write_pool<block_type>;
 
   stack() = default;
   explicit stack(pool_type&, unsigned_type = 0) {}
   template <class Container>
-  explicit stack(const std::stack<T, Container>& other) {
-    std::stack<T, Container> reversed, left = other;
-    for (; !left.empty(); left.pop()) reversed.push(left.top());
-    for (; !reversed.empty(); reversed.pop()) push(reversed.top());
+  explicit stack(std::stack<T, Container> other) {
+    std::stack<T, Container> reversed;
+    for (; !other.empty(); other.pop()) reversed.push(other.top());
+    for (; !reversed.empty(); reversed.pop()) this->push(reversed.top());
   }
-
-  void push(const T& value) { elements_.push_back(value); }
-  void pop() { elements_.pop_back(); }
-  size_type size() const { return elements_.size(); }
-  bool empty() const { return elements_.empty(); }
-  T& top() { return elements_.back(); }
-  const T& top() const { return elements_.back(); }
   void set_prefetch_aggr(unsigned_type) {}
-
- private:
-  deque<T> elements_;
 };
 
 enum stack_externality { external, migrating, internal };
