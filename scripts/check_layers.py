@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The modules of each layer with their budgets of lines, lowest layer first. Those of one layer do not
 # know each other.
 LAYERS = (
-    {"include/xxl": 7211},
+    {"include/xxl": 7183},
     {"src/base": 2697},
     {"io": 6515},
     {"src/columns/files": 830, "src/record": 10372},

@@ -34,7 +34,7 @@ struct RunOfBlocks {
     std::uint32_t records;
   };
   std::vector<Block> blocks;
-  std::size_t begun = 0;  // so many blocks have given records
+  std::size_t begun = 0;  // number of blocks that have given records
   std::size_t next = 0;   // the block to fetch next
 
   bool is_done() const { return begun == blocks.size(); }

@@ -43,7 +43,8 @@ TEST(StxxlDeque, grows_and_shrinks_at_both_ends) {
 TEST(StxxlDeque, takes_its_own_elements) {
   stxxl::deque<int> deque;
   deque.push_back(7);
-  for (int i = 0; i < 5000; ++i) i % 2 == 0 ? deque.push_back(deque.front()) : deque.push_front(deque.back());
+  for (int i = 0; i < 5000; ++i)
+    i % 2 == 0 ? deque.push_back(deque.front()) : deque.push_front(deque.back());
   for (std::uint64_t i = 0; i < deque.size(); ++i) ASSERT_EQ(deque[i], 7);
 }
 
